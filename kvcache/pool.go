@@ -1,0 +1,255 @@
+package kvcache
+
+// Pool is a fixed number of blocks. Each is free, active (somebody holds a
+// reference) or idle (nobody does, but its content can still be found).
+//
+// Taking blocks may owe evictions: active grows at once, the idle runs that have
+// to go are dropped when somebody next looks. Nothing can tell the difference.
+type Pool struct {
+	size    int32
+	active  int32
+	idle    int32
+	caching bool
+	leases  uint32 // number of the last lease
+
+	tree
+	lru
+}
+
+// NewPool is an empty pool of the given number of blocks. Without caching nothing
+// is ever found again.
+func NewPool(blocks int, caching bool) *Pool {
+	p := &Pool{size: int32(blocks), caching: caching}
+	p.tree.init()
+	p.lru.init()
+	return p
+}
+
+// Size is the number of blocks.
+func (p *Pool) Size() int32 { return p.size }
+
+// Active is the number of blocks with a reference.
+func (p *Pool) Active() int32 { return p.active }
+
+// Idle is the number of blocks without a reference that can still be found.
+func (p *Pool) Idle() int32 { return min(p.idle, p.size-p.active) }
+
+// Available is the number of blocks without a reference: what a request could
+// get, idle ones by eviction.
+func (p *Pool) Available() int32 { return p.size - p.active }
+
+// Lease is what one admission of a request holds. The holder sets Words and Grows
+// before [Pool.Take] and keeps count of its blocks; the pool keeps the rest.
+type Lease struct {
+	// Words is the content of the holder's leading blocks, as far as it can be
+	// named. It may be extended, never changed.
+	Words []uint64
+	// Grows says that blocks will be registered that others may look up, and that
+	// the holder registers them late: see Hit.Growing.
+	Grows bool
+
+	id   uint32
+	tip  int32 // node at which the registered path ends
+	path int32 // registered blocks
+}
+
+// Registered is the number of leading blocks that can be found by others.
+func (l *Lease) Registered() int32 { return l.path }
+
+// Hit is the outcome of a look-up.
+type Hit struct {
+	Blocks int32 // leading blocks that are in the pool
+	Idle   int32 // those of them without a reference: taking them costs capacity
+	// Growing says that a growing lease ends somewhere along the run: if its holder
+	// registers what it has computed, the run may be longer.
+	Growing bool
+
+	node int32 // node in which the run ends
+}
+
+// Match finds the longest run of leading blocks that are in the pool, over at
+// most limit blocks. It does not touch the order of eviction.
+func (p *Pool) Match(words []uint64, limit int32) Hit {
+	var h Hit
+	if !p.caching {
+		return h
+	}
+	p.settle()
+	if n := int32(len(words)); limit > n {
+		limit = n
+	}
+	growing := false
+	for h.Blocks < limit {
+		growing = growing || p.nodes[h.node].growing > 0
+		k, ok := p.kids[edge{h.node, words[h.Blocks]}]
+		if !ok {
+			break
+		}
+		nd := &p.nodes[k]
+		n := common(nd.words[nd.lo:nd.hi], words[nd.lo:limit])
+		if p.copies[nd.first].refs == 0 {
+			h.Idle += n
+		}
+		h.Blocks += n
+		h.node = k
+		if h.Blocks < nd.hi {
+			break
+		}
+	}
+	h.Growing = growing && h.Blocks < limit
+	return h
+}
+
+// Take gives l the blocks of a hit (looked up with nothing taken or released
+// since) and fresh new ones. It panics if the pool cannot give them: the caller
+// checks h.Idle + fresh ≤ Available.
+func (p *Pool) Take(l *Lease, h Hit, fresh int32) {
+	if h.Idle+fresh > p.Available() {
+		panic("kvcache: more blocks taken than there are")
+	}
+	if h.Blocks < p.nodes[h.node].hi {
+		h.node = p.split(h.node, h.Blocks)
+	}
+	for n := h.node; n != root; n = p.nodes[n].parent {
+		c := p.nodes[n].first
+		if p.copies[c].refs == 0 {
+			p.unlink(c)
+			p.count(p.nodes[n].len())
+		}
+		p.copies[c].refs++
+	}
+	p.leases++
+	l.id, l.tip, l.path = p.leases, h.node, h.Blocks
+	p.grows(l, l.tip)
+	p.active += fresh
+}
+
+// Grow takes n more blocks for leases that exist; whoever holds a lease knows how
+// many of them are its own. It panics if there are not enough.
+func (p *Pool) Grow(n int32) {
+	if n > p.Available() {
+		panic("kvcache: more blocks taken than there are")
+	}
+	p.active += n
+}
+
+// Register makes the blocks of l up to upTo findable. Blocks whose content is
+// already there are kept beside it; look-ups return the copy registered first.
+func (p *Pool) Register(l *Lease, upTo int32) {
+	if !p.caching || upTo <= l.path {
+		return
+	}
+	p.settle()
+	tip := l.tip
+	for b := l.path; b < upTo; b = p.nodes[tip].hi {
+		k, ok := p.kids[edge{tip, l.Words[b]}]
+		switch {
+		case ok:
+			nd := &p.nodes[k]
+			if end := b + common(nd.words[b:nd.hi], l.Words[b:upTo]); end < nd.hi {
+				k = p.split(k, end)
+			}
+			p.addCopy(k, l.id)
+			tip = k
+		case p.extendable(tip, l.id):
+			p.nodes[tip].words = l.Words
+			p.nodes[tip].hi = upTo
+		default:
+			tip = p.addNode(tip, l, b, upTo)
+		}
+	}
+	if tip != l.tip {
+		p.shrinks(l, l.tip)
+		p.grows(l, tip)
+	}
+	l.tip, l.path = tip, upTo
+}
+
+// Release gives back all held blocks of l, the last one first. Of those, the
+// first full ones stay in the pool until they are evicted; blocks that were never
+// registered by then can be found by nobody and only take up room.
+func (p *Pool) Release(l *Lease, held, full int32) {
+	if !p.caching {
+		p.active -= held
+		return
+	}
+	p.settle()
+	full = max(full, l.path)
+	p.active -= held - full
+	if n := full - l.path; n > 0 {
+		p.count(-n)
+		p.push(p.nameless(n))
+	}
+	p.shrinks(l, l.tip)
+	for n := l.tip; n != root; n = p.nodes[n].parent {
+		c := p.held(n, l.id)
+		p.copies[c].refs--
+		if p.copies[c].refs == 0 {
+			p.count(-p.nodes[n].len())
+			p.push(c)
+		}
+	}
+	l.tip, l.path = root, 0
+}
+
+// Reset drops all content that nobody holds.
+func (p *Pool) Reset() {
+	p.settle()
+	for p.idle > 0 {
+		p.evict(p.idle)
+	}
+}
+
+// count moves n blocks from idle to active, back if n is negative.
+func (p *Pool) count(n int32) {
+	p.active += n
+	p.idle -= n
+}
+
+// settle carries out the evictions that are owed.
+func (p *Pool) settle() {
+	for over := p.active + p.idle - p.size; over > 0; over = p.active + p.idle - p.size {
+		p.evict(over)
+	}
+}
+
+// evict drops at most n idle blocks: the end of the run that was released first.
+func (p *Pool) evict(n int32) {
+	c := p.oldest()
+	nd := p.copies[c].node
+	if nd == none {
+		n = min(n, p.copies[c].blocks)
+		p.copies[c].blocks -= n
+		p.idle -= n
+		if p.copies[c].blocks == 0 {
+			p.unlink(c)
+			p.freeCopy(c)
+		}
+		return
+	}
+	node := &p.nodes[nd]
+	n = min(n, node.len())
+	p.idle -= n
+	switch {
+	case n == node.len():
+		p.unlink(c)
+		p.removeCopy(nd, c)
+	case p.copies[c].next == none && node.first == c:
+		node.hi -= n
+	default: // another copy stays whole
+		p.split(nd, node.hi-n)
+		p.unlink(c)
+		p.removeCopy(nd, c)
+	}
+}
+
+// common is the length of the common prefix of a and b.
+func common(a, b []uint64) int32 {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return int32(i)
+		}
+	}
+	return int32(n)
+}

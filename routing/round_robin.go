@@ -1,0 +1,67 @@
+package routing
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+func init() {
+	Register(Policy{
+		Mode: "round_robin",
+		Doc:  "the next instance in turn, and the next rank in it",
+		New:  func(Settings) Placement { return Immediate(NewRoundRobin(), false) },
+	})
+}
+
+// RoundRobin takes the workers in turn, by ascending id, and in each worker its
+// ranks in turn (spec/replay.md 5.2). It looks at nothing.
+//
+// The cursor is the position after the worker just used, not a count of requests:
+// when workers come or go, it goes on from there. A failed decision moves nothing.
+type RoundRobin struct {
+	workers []worker
+	cursor  int
+	ranks   map[int32]int // rank cursor by worker; kept while draining
+}
+
+type worker struct {
+	id      int32
+	targets []int32
+}
+
+// NewRoundRobin is a round robin over no workers.
+func NewRoundRobin() *RoundRobin { return &RoundRobin{ranks: map[int32]int{}} }
+
+// RouteInstance implements [LocalRouter].
+func (rr *RoundRobin) RouteInstance(r *Request, _ View, _ float64) (Choice, error) {
+	if len(rr.workers) == 0 {
+		return Choice{}, fmt.Errorf("request %d: no instance takes requests", r.Row)
+	}
+	at := rr.cursor % len(rr.workers)
+	w := &rr.workers[at]
+	rank := rr.ranks[w.id] % len(w.targets)
+	if r.Rank >= 0 {
+		if rank = int(r.Rank); rank >= len(w.targets) {
+			return Choice{}, fmt.Errorf("request %d: asks for rank %d of %d", r.Row, rank, len(w.targets))
+		}
+	} else {
+		rr.ranks[w.id] = rank + 1
+	}
+	rr.cursor = at + 1
+	return Choice{Row: r.Row, Target: w.targets[rank], Reason: "next_in_turn"}, nil
+}
+
+// Worker implements [LocalRouter].
+func (rr *RoundRobin) Worker(c Change) {
+	at, found := slices.BinarySearchFunc(rr.workers, c.Worker, func(w worker, id int32) int { return cmp.Compare(w.id, id) })
+	switch {
+	case c.State == Ready && !found:
+		rr.workers = slices.Insert(rr.workers, at, worker{c.Worker, slices.Clone(c.Targets)})
+	case c.State != Ready && found:
+		rr.workers = slices.Delete(rr.workers, at, at+1)
+	}
+	if c.State == Removed {
+		delete(rr.ranks, c.Worker)
+	}
+}

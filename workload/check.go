@@ -1,0 +1,101 @@
+package workload
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/reprise-sim/reprise/setting"
+	"github.com/reprise-sim/reprise/trace"
+)
+
+// check says why a trace cannot arrive as the settings want.
+func check(t trace.Trace, s Settings) error {
+	switch r := t.Report(); {
+	case r.Calls > math.MaxInt32:
+		return fmt.Errorf("trace: got %d calls, expected at most %d", r.Calls, math.MaxInt32)
+	case s.Mode == ModeTrace && r.Untimed > 0:
+		return &setting.Error{Field: "arrival.mode", Value: s.Mode,
+			Want: fmt.Sprintf("an arrival timestamp of each task (%d of %d have none), or mode concurrency", r.Untimed, r.Tasks)}
+	case s.Mode == ModeTrace && s.Turns == TurnsRecorded:
+		return checkRecordedStarts(t)
+	}
+	return nil
+}
+
+// checkRecordedStarts reads a trace and refuses calls without a recorded start.
+func checkRecordedStarts(t trace.Trace) error {
+	source, err := t.Tasks()
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	var first trace.Node
+	lacking := 0
+	for {
+		task, err := source.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("trace: %w", err)
+		}
+		for i := range task.Nodes {
+			if lacksRecordedStart(&task.Nodes[i]) {
+				if lacking == 0 {
+					first = task.Nodes[i]
+				}
+				lacking++
+			}
+		}
+	}
+	if lacking == 0 {
+		return nil
+	}
+	return &setting.Error{Field: "arrival.turns", Value: TurnsRecorded,
+		Want: fmt.Sprintf("recorded.start_ms of each call that waits for others (%d have none, the first is node %q, line %d), or after_previous",
+			lacking, first.ID, first.Line)}
+}
+
+// lacksRecordedStart is whether a call waits for others and nobody knows when it
+// started. The first calls of a task start with the task.
+func lacksRecordedStart(n *trace.Node) bool {
+	if n.Kind != trace.LLM || len(n.After) == 0 {
+		return false
+	}
+	return n.Details == nil || n.Details.Recorded == nil || !finite(n.Details.Recorded.StartMs)
+}
+
+// checkTask refuses a task that could not be played to its end: a node has to wait
+// for nodes above it only, for a known time.
+func checkTask(t *trace.Task) error {
+	for i := range t.Nodes {
+		n := &t.Nodes[i]
+		if err := checkPause(n, "not_before_ms", n.NotBeforeMs); err != nil {
+			return err
+		}
+		if err := checkPause(n, "duration_ms", n.DurationMs); err != nil {
+			return err
+		}
+		for k := range n.After {
+			e := &n.After[k]
+			if e.From < 0 || int(e.From) >= i {
+				return fmt.Errorf("line %d: node %q: after: got node number %d of the task, expected one of the %d above it",
+					n.Line, n.ID, e.From, i)
+			}
+			if err := checkPause(n, "delay_ms", e.DelayMs); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkPause(n *trace.Node, field string, ms float64) error {
+	if ms >= 0 && finite(ms) {
+		return nil
+	}
+	return fmt.Errorf("line %d: node %q: %s: got %v, expected a finite number of at least 0", n.Line, n.ID, field, ms)
+}
+
+func finite(x float64) bool { return math.Abs(x) <= math.MaxFloat64 }
