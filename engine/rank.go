@@ -12,9 +12,9 @@ type Request struct {
 	Prompt      *token.Seq // nil: content unknown, shared with nobody
 	Output      *token.Seq // content of the tokens it will generate, if somebody may send them again; nil: nobody
 	InputTokens int32
-	MaxTokens   int32 // tokens it asks for
-	Priority    int32 // smaller is more urgent
-	ArrivalMs   float64
+	MaxTokens   int32   // tokens it asks for
+	Priority    int32   // smaller is more urgent
+	Arrival     float64 // earlier requests have smaller ones; requests that share one are at the mercy of their ids
 }
 
 // Kind says what an effect reports.
@@ -100,13 +100,13 @@ type Rank interface {
 	Refuse(r *Request) string
 	// Submit queues a request; it decides nothing. r may be reused afterwards.
 	Submit(r *Request)
-	// Cancel removes a request wherever it is and releases its blocks; tokens of
-	// passes that are not complete are dropped. It is false if the rank does not
-	// have the request.
+	// Cancel removes a request wherever it is and releases its blocks. The tokens it
+	// reports include those of passes that are not complete, which nobody will see.
+	// It is false if the rank does not have the request.
 	Cancel(row int32, fx *Effects) bool
 
-	// Abandon reports the tokens of all running requests, those of passes that are
-	// not complete excepted. The rank is of no use afterwards.
+	// Abandon reports the tokens of all running requests as Cancel does. The rank is
+	// of no use afterwards.
 	Abandon(fx *Effects)
 
 	// Depth is how many passes may be decided before the oldest is complete.

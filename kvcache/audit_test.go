@@ -13,7 +13,7 @@ func audit(p *Pool) error {
 		if n == int(root) || nd.first == none {
 			continue
 		}
-		if p.kids[edge{nd.parent, nd.words[nd.lo]}] != int32(n) {
+		if p.find(nd.parent, nd.words[nd.lo]) != int32(n) {
 			return fmt.Errorf("node %d cannot be found from its parent", n)
 		}
 		if p.nodes[nd.parent].hi != nd.lo {
@@ -26,8 +26,10 @@ func audit(p *Pool) error {
 		}
 	}
 	kids := map[int32]int32{}
-	for e := range p.kids {
-		kids[e.parent]++
+	for _, s := range p.kids.slots {
+		if s.node != 0 {
+			kids[p.nodes[s.node].parent]++
+		}
 	}
 	for n := range p.nodes {
 		if p.nodes[n].kids != kids[int32(n)] {

@@ -81,8 +81,8 @@ func (p *Pool) Match(words []uint64, limit int32) Hit {
 	growing := false
 	for h.Blocks < limit {
 		growing = growing || p.nodes[h.node].growing > 0
-		k, ok := p.kids[edge{h.node, words[h.Blocks]}]
-		if !ok {
+		k := p.find(h.node, words[h.Blocks])
+		if k == 0 {
 			break
 		}
 		nd := &p.nodes[k]
@@ -142,9 +142,9 @@ func (p *Pool) Register(l *Lease, upTo int32) {
 	p.settle()
 	tip := l.tip
 	for b := l.path; b < upTo; b = p.nodes[tip].hi {
-		k, ok := p.kids[edge{tip, l.Words[b]}]
+		k := p.find(tip, l.Words[b])
 		switch {
-		case ok:
+		case k != 0:
 			nd := &p.nodes[k]
 			if end := b + common(nd.words[b:nd.hi], l.Words[b:upTo]); end < nd.hi {
 				k = p.split(k, end)

@@ -4,7 +4,7 @@ package kvcache
 type tree struct {
 	nodes      []node
 	freeNodes  []int32
-	kids       map[edge]int32
+	kids       table
 	copies     []copyOf
 	freeCopies []int32
 }
@@ -13,12 +13,6 @@ const (
 	root int32 = 0  // the empty prefix
 	none int32 = -1 // no node, no copy
 )
-
-// edge leads from a node to the child whose first block has a word.
-type edge struct {
-	parent int32
-	word   uint64
-}
 
 // node is a run of blocks [lo, hi) of a chain of content, words[lo:hi]. Its
 // ancestors hold blocks [0, lo). What hangs on a node hangs at its end.
@@ -48,13 +42,13 @@ type copyOf struct {
 
 func (t *tree) init() {
 	t.nodes = []node{{first: none}}
-	t.kids = map[edge]int32{}
+	t.kids.init()
 }
 
 // addNode hangs blocks [lo, hi) of l, computed by l, on parent.
 func (t *tree) addNode(parent int32, l *Lease, lo, hi int32) int32 {
 	n := t.newNode(node{words: l.Words, parent: parent, lo: lo, hi: hi, first: none})
-	t.kids[edge{parent, l.Words[lo]}] = n
+	t.insert(n)
 	t.nodes[parent].kids++
 	t.addCopy(n, l.id)
 	return n
@@ -78,9 +72,9 @@ func (t *Pool) split(n, m int32) int32 {
 	low := t.newNode(node{})
 	high := &t.nodes[n]
 	t.nodes[low] = node{words: high.words, parent: high.parent, lo: high.lo, hi: m, first: none, kids: 1}
-	t.kids[edge{high.parent, high.words[high.lo]}] = low
-	t.kids[edge{low, high.words[m]}] = n
+	t.rename(n, low)
 	high.parent, high.lo = low, m
+	t.insert(n)
 	last := none
 	for c := high.first; c != none; c = t.copies[c].next {
 		d := t.newCopy(copyOf{node: low, next: none, refs: t.copies[c].refs, lease: t.copies[c].lease})
@@ -159,7 +153,7 @@ func (t *tree) removeCopy(n, c int32) {
 		return
 	}
 	nd := &t.nodes[n]
-	delete(t.kids, edge{nd.parent, nd.words[nd.lo]})
+	t.remove(n)
 	t.nodes[nd.parent].kids--
 	*nd = node{first: none}
 	t.freeNodes = append(t.freeNodes, n)

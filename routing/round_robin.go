@@ -22,16 +22,17 @@ func init() {
 type RoundRobin struct {
 	workers []worker
 	cursor  int
-	ranks   map[int32]int // rank cursor by worker; kept while draining
+	drained map[int32]int // rank cursors of draining workers
 }
 
 type worker struct {
 	id      int32
 	targets []int32
+	rank    int // rank cursor
 }
 
 // NewRoundRobin is a round robin over no workers.
-func NewRoundRobin() *RoundRobin { return &RoundRobin{ranks: map[int32]int{}} }
+func NewRoundRobin() *RoundRobin { return &RoundRobin{drained: map[int32]int{}} }
 
 // RouteInstance implements [LocalRouter].
 func (rr *RoundRobin) RouteInstance(r *Request, _ View, _ float64) (Choice, error) {
@@ -40,13 +41,13 @@ func (rr *RoundRobin) RouteInstance(r *Request, _ View, _ float64) (Choice, erro
 	}
 	at := rr.cursor % len(rr.workers)
 	w := &rr.workers[at]
-	rank := rr.ranks[w.id] % len(w.targets)
+	rank := w.rank % len(w.targets)
 	if r.Rank >= 0 {
 		if rank = int(r.Rank); rank >= len(w.targets) {
 			return Choice{}, fmt.Errorf("request %d: asks for rank %d of %d", r.Row, rank, len(w.targets))
 		}
 	} else {
-		rr.ranks[w.id] = rank + 1
+		w.rank = rank + 1
 	}
 	rr.cursor = at + 1
 	return Choice{Row: r.Row, Target: w.targets[rank], Reason: "next_in_turn"}, nil
@@ -57,11 +58,13 @@ func (rr *RoundRobin) Worker(c Change) {
 	at, found := slices.BinarySearchFunc(rr.workers, c.Worker, func(w worker, id int32) int { return cmp.Compare(w.id, id) })
 	switch {
 	case c.State == Ready && !found:
-		rr.workers = slices.Insert(rr.workers, at, worker{c.Worker, slices.Clone(c.Targets)})
+		rr.workers = slices.Insert(rr.workers, at, worker{c.Worker, slices.Clone(c.Targets), rr.drained[c.Worker]})
+		delete(rr.drained, c.Worker)
 	case c.State != Ready && found:
+		rr.drained[c.Worker] = rr.workers[at].rank
 		rr.workers = slices.Delete(rr.workers, at, at+1)
 	}
 	if c.State == Removed {
-		delete(rr.ranks, c.Worker)
+		delete(rr.drained, c.Worker)
 	}
 }

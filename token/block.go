@@ -42,6 +42,15 @@ func (s *Seq) Keys(dst []Key, blockSize int) []Key {
 // words are equal (up to 64-bit hash collisions). A block inside one trace block
 // is named by that block's id, without hashing.
 func (s *Seq) Words(dst []uint64, blockSize int) []uint64 {
+	if ids, each, ok := s.evenBlocks(blockSize); ok {
+		for left := s.Len() / blockSize; left > 0; left -= each {
+			for range min(each, left) {
+				dst = append(dst, ids[0])
+			}
+			ids = ids[1:]
+		}
+		return dst
+	}
 	s.blocks(blockSize, func(b *block, repeat int) {
 		w := b.word()
 		for range repeat {
@@ -50,6 +59,15 @@ func (s *Seq) Words(dst []uint64, blockSize int) []uint64 {
 		}
 	})
 	return dst
+}
+
+// evenBlocks are the ids of a sequence in which each id covers a whole number of
+// blocks: the common case, which needs no cutting.
+func (s *Seq) evenBlocks(blockSize int) (ids []uint64, each int, ok bool) {
+	if s == nil || s.parent != nil || s.leaf.BlockIDs == nil || s.leaf.Scope != 0 || s.leaf.BlockSize%blockSize != 0 {
+		return nil, 0, false
+	}
+	return s.leaf.BlockIDs, s.leaf.BlockSize / blockSize, true
 }
 
 // run is a stretch of tokens inside one block: n times the token of trace block

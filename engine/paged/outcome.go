@@ -179,7 +179,7 @@ func (r *Rank) Cancel(row int32, fx *engine.Effects) bool {
 		r.unlink(s)
 	}
 	r.blocked = false
-	r.received(q, fx)
+	r.closeRun(q, fx)
 	r.late.list = slices.DeleteFunc(r.late.list, func(o outcome) bool { return o.slot == s })
 	r.late.prompts = slices.DeleteFunc(r.late.prompts, func(c promptChunk) bool { return c.slot == s })
 	r.drop(s)
@@ -191,14 +191,7 @@ func (r *Rank) Abandon(fx *engine.Effects) {
 	for s := r.running.head; s != none; s = r.requests[s].next {
 		q := &r.requests[s]
 		q.outputs = q.outputsAt(r.pass)
-		r.received(q, fx)
-	}
-}
-
-// received reports the tokens of the current run that have been received.
-func (r *Rank) received(q *request, fx *engine.Effects) {
-	if n := min(q.outputs-q.runBase, int32(max(0, r.done-q.runFrom))); n > 0 {
-		fx.Add(engine.Event{Kind: engine.Tokens, Row: q.row, N: n, Pass: q.runFrom})
+		r.closeRun(q, fx)
 	}
 }
 

@@ -22,6 +22,7 @@ type Rank struct {
 	pool     *kvcache.Pool
 	requests []request // by slot
 	unused   []int32
+	words    []uint64 // room for words of requests to come
 
 	waiting  queue
 	backlog  int64 // prompt tokens of waiting requests

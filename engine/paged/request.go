@@ -87,7 +87,7 @@ func (r *Rank) blocks(n int32) int32 { return (n + r.blockSize - 1) / r.blockSiz
 // slot takes in a request.
 func (r *Rank) slot(e *engine.Request) int32 {
 	q := request{
-		row: e.Row, prompt: e.InputTokens, limit: r.limit(e), priority: e.Priority, arrival: e.ArrivalMs, id: e.ID,
+		row: e.Row, prompt: e.InputTokens, limit: r.limit(e), priority: e.Priority, arrival: e.Arrival, id: e.ID,
 		content: e.Prompt, named: e.Output, state: waiting, prev: none, next: none, lastToken: -1,
 	}
 	q.lease.Grows = e.Output != nil && r.caching
@@ -124,13 +124,24 @@ func (r *Rank) nameBlocks(q *request, full int32) {
 			seq = seq.Extend(int(q.prompt), q.named)
 		}
 		if seq != nil {
-			q.lease.Words = seq.Words(nil, int(r.blockSize))
+			q.lease.Words = seq.Words(r.room(seq.Len()/int(r.blockSize)), int(r.blockSize))
 		}
 	}
 	if have := int32(len(q.lease.Words)); have < full {
 		own := token.Stream(uint64(q.row)*2+1, int(full*r.blockSize)).Words(nil, int(r.blockSize))
 		q.lease.Words = append(q.lease.Words, own[have:full]...)
 	}
+}
+
+// room is an empty slice for n words. Words of several requests share an array,
+// which lives as long as the cache remembers one of them.
+func (r *Rank) room(n int) []uint64 {
+	if n > len(r.words) {
+		r.words = make([]uint64, max(n, 1024))
+	}
+	w := r.words[:0:n]
+	r.words = r.words[n:]
+	return w
 }
 
 // list is the running list, in order of admission.

@@ -1,0 +1,201 @@
+package cluster
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/reprise-sim/reprise/engine"
+	"github.com/reprise-sim/reprise/routing"
+	"github.com/reprise-sim/reprise/token"
+)
+
+// Service is what a loop runs: it takes requests at their arrival and is asked
+// when it has to be looked at next.
+type Service interface {
+	// Place decides where a request goes and hands it over; nowMs is its arrival.
+	Place(r *routing.Request, e *engine.Request, nowMs float64) error
+	// NextMs is the next instant at which the service has to be settled, +Inf if
+	// nothing will happen by itself.
+	NextMs() float64
+	// Settle lets everything end that ends at nowMs and tells who has ended.
+	Settle(nowMs float64, ended func(Ended)) error
+	// Start makes the decisions of nowMs.
+	Start(nowMs float64) error
+	// Kept is the number of requests that wait in the placement.
+	Kept() int
+
+	// Blind is whether Place may be asked ahead of time: it looks at nothing and
+	// wants to be told nothing.
+	Blind() bool
+	// Instances are all instances, by (bucket, instance).
+	Instances() []*Instance
+}
+
+// Cluster is a pool of aggregated instances behind one placement.
+type Cluster struct {
+	instances []*Instance
+	placement routing.Placement
+	nextMs    []float64 // of each instance, as of its last change
+	touched   []bool    // may have decisions to make, or something to tell
+	view      view
+	kept      map[int32]engine.Request // requests that the placement keeps
+	released  []routing.Choice
+}
+
+var _ Service = (*Cluster)(nil)
+
+// New is a cluster of idle instances, which are announced to the placement in
+// order.
+func New(instances []*Instance, p routing.Placement) *Cluster {
+	c := &Cluster{
+		instances: instances, placement: p,
+		nextMs: make([]float64, len(instances)), touched: make([]bool, len(instances)),
+		kept: map[int32]engine.Request{},
+	}
+	c.view = view{c: c}
+	for i := range instances {
+		c.nextMs[i] = math.Inf(1)
+		instances[i].tells = p.Needs()
+		p.Topology(routing.Change{State: routing.Ready, Worker: int32(i), Targets: []int32{int32(i)}}, 0, nil)
+	}
+	p.Settled(0, nil)
+	return c
+}
+
+// Instances implements [Service].
+func (c *Cluster) Instances() []*Instance { return c.instances }
+
+// Blind implements [Service].
+func (c *Cluster) Blind() bool { return c.placement.Needs() == 0 }
+
+// Kept implements [Service].
+func (c *Cluster) Kept() int { return len(c.kept) }
+
+// Place implements [Service].
+func (c *Cluster) Place(r *routing.Request, e *engine.Request, nowMs float64) error {
+	c.view.nowMs = nowMs
+	choice, queued, err := c.placement.Place(r, &c.view, nowMs)
+	switch {
+	case err != nil:
+		return err
+	case c.view.err != nil:
+		return c.view.err
+	case queued:
+		c.kept[e.Row] = *e
+		return nil
+	case choice.Row != r.Row:
+		return fmt.Errorf("request row %d: the placement answered for row %d", r.Row, choice.Row)
+	}
+	return c.submit(choice, e, nowMs)
+}
+
+// submit hands a placed request to its instance.
+func (c *Cluster) submit(choice routing.Choice, e *engine.Request, nowMs float64) error {
+	if choice.Target < 0 || int(choice.Target) >= len(c.instances) {
+		return fmt.Errorf("request row %d: the placement chose target %d of %d", choice.Row, choice.Target, len(c.instances))
+	}
+	c.instances[choice.Target].Submit(e, nowMs+choice.DelayMs)
+	c.touch(int(choice.Target))
+	return nil
+}
+
+// touch notes that an instance has changed.
+func (c *Cluster) touch(i int) {
+	c.touched[i] = true
+	c.nextMs[i] = c.instances[i].NextMs()
+}
+
+// NextMs implements [Service].
+func (c *Cluster) NextMs() float64 {
+	next := math.Inf(1)
+	for _, ms := range c.nextMs {
+		next = min(next, ms)
+	}
+	return next
+}
+
+// Settle implements [Service].
+func (c *Cluster) Settle(nowMs float64, ended func(Ended)) error {
+	for i, in := range c.instances {
+		if c.nextMs[i] <= nowMs {
+			if err := in.AdvanceTo(nowMs); err != nil {
+				return err
+			}
+			c.touch(i)
+		}
+		if c.touched[i] {
+			in.Ended(ended)
+			if err := c.tell(i, nowMs); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tell tells the placement what happened on an instance, and hands over the
+// requests that it releases.
+func (c *Cluster) tell(i int, nowMs float64) error {
+	in := c.instances[i]
+	for _, e := range in.told {
+		c.released = c.placement.Tell(routing.Notice{Kind: e.Kind, Row: e.Row, Target: int32(i)}, nowMs, c.released[:0])
+		for _, choice := range c.released {
+			r, ok := c.kept[choice.Row]
+			if !ok {
+				return fmt.Errorf("request row %d: the placement released it and does not keep it", choice.Row)
+			}
+			delete(c.kept, choice.Row)
+			if err := c.submit(choice, &r, nowMs); err != nil {
+				return err
+			}
+		}
+	}
+	in.told = in.told[:0]
+	return nil
+}
+
+// Start implements [Service].
+func (c *Cluster) Start(nowMs float64) error {
+	for i, in := range c.instances {
+		if !c.touched[i] {
+			continue
+		}
+		if err := in.AdvanceTo(nowMs); err != nil {
+			return err
+		}
+		if err := in.Start(nowMs); err != nil {
+			return err
+		}
+		if err := c.tell(i, nowMs); err != nil {
+			return err
+		}
+		c.touched[i] = len(in.ended) > 0
+		c.nextMs[i] = in.NextMs()
+		if c.touched[i] {
+			c.nextMs[i] = nowMs // somebody has to be told
+		}
+	}
+	return nil
+}
+
+// view looks at instances: a look advances them.
+type view struct {
+	c     *Cluster
+	nowMs float64
+	err   error
+}
+
+func (v *view) Len() int { return len(v.c.instances) }
+
+func (v *view) look(i int) *Instance {
+	in := v.c.instances[i]
+	if err := in.AdvanceTo(v.nowMs); err != nil && v.err == nil {
+		v.err = err
+	}
+	v.c.touch(i)
+	return in
+}
+
+func (v *view) Load(i int) engine.Load { return v.look(i).Load() }
+
+func (v *view) Resident(i int, prompt *token.Seq) int { return v.look(i).Resident(prompt) }

@@ -1,0 +1,259 @@
+package cluster
+
+import (
+	"math"
+
+	"github.com/reprise-sim/reprise/engine"
+	"github.com/reprise-sim/reprise/latency"
+	"github.com/reprise-sim/reprise/metrics"
+	"github.com/reprise-sim/reprise/routing"
+	"github.com/reprise-sim/reprise/token"
+)
+
+// Instance is one replica: a rank on a device, with the log of its passes. It is
+// not safe for concurrent use, but different instances may run in parallel.
+type Instance struct {
+	bucket, id int32
+
+	rank   engine.Rank
+	depth  int
+	model  latency.Model
+	hostMs float64 // added to each pass
+	ledger *metrics.Ledger
+
+	log  metrics.PassLog
+	gaps metrics.Gaps
+
+	inbox inbox
+	nowMs float64 // the last instant at which something happened
+	// due: a decision has to be made at nowMs.
+	due bool
+	// sealed: an empty step stands in the queue of decided passes; it is processed
+	// together with the pass in front of it (spec/vllm-real.md 7.1).
+	sealed   bool
+	decided  int     // passes in the log
+	complete int     // passes whose results have been applied
+	endMs    float64 // end of the last decided pass
+	plan     plan
+
+	pass  engine.Pass
+	fx    engine.Effects
+	ended []Ended
+	tells routing.Needs // what the placement wants to be told
+	told  []engine.Event
+
+	busyMs  float64                        // sum of the durations of decided passes
+	sampled struct{ atMs, busyMs float64 } // at the last sample
+	err     error
+}
+
+// Ended is a request that has ended, for the client.
+type Ended struct {
+	Row          int32
+	Status       metrics.Status
+	OutputTokens int32
+	AtMs         float64
+}
+
+// Equipment is what an instance is made of.
+type Equipment struct {
+	Rank   engine.Rank
+	Model  latency.Model
+	HostMs float64 // host time added to each pass
+	Ledger *metrics.Ledger
+}
+
+// NewInstance is an idle instance.
+func NewInstance(bucket, id int32, e Equipment) *Instance {
+	return &Instance{
+		bucket: bucket, id: id, rank: e.Rank, depth: e.Rank.Depth(), model: e.Model, hostMs: e.HostMs, ledger: e.Ledger,
+		nowMs: math.Inf(-1),
+	}
+}
+
+// Submit hands a request to the instance at atMs, which may lie ahead; times must
+// not go back. It goes through the front end: one that can never be served ends
+// here as rejected.
+func (in *Instance) Submit(r *engine.Request, atMs float64) {
+	row := in.ledger.Row(r.Row)
+	row.Bucket, row.Instance, row.SubmitMs = in.bucket, in.id, atMs
+	if reason := in.rank.Refuse(r); reason != "" {
+		in.end(r.Row, metrics.Rejected, reason, atMs)
+		return
+	}
+	in.inbox.push(submission{atMs, *r})
+	in.forgetPlan()
+}
+
+// Cancel ends a request at nowMs, to which the instance has been advanced.
+func (in *Instance) Cancel(row int32, status metrics.Status, reason string, nowMs float64) bool {
+	in.fx.Events = in.fx.Events[:0]
+	if !in.inbox.remove(row) && !in.rank.Cancel(row, &in.fx) {
+		return false
+	}
+	in.plan.drop()
+	in.apply(nowMs)
+	in.end(row, status, reason, nowMs)
+	if in.decided == in.complete { // nobody else would wake it
+		in.nowMs, in.due = nowMs, true
+	}
+	return true
+}
+
+// Abandon ends all open requests of the instance at nowMs. It can only be asked
+// for its statistics afterwards.
+func (in *Instance) Abandon(status metrics.Status, reason string, nowMs float64) {
+	in.err = in.AdvanceTo(nowMs)
+	in.fx.Events = in.fx.Events[:0]
+	in.rank.Abandon(&in.fx)
+	in.apply(nowMs)
+	in.ledger.OpenRows(func(n int32, r *metrics.Row) {
+		if r.Bucket == in.bucket && r.Instance == in.id {
+			in.end(n, status, reason, nowMs)
+		}
+	})
+}
+
+// Load is the state at the last look; requests on their way count as waiting.
+func (in *Instance) Load() engine.Load {
+	l := in.rank.Load()
+	for i := range in.inbox.len() {
+		l.Waiting++
+		l.PrefillTokens += int(in.inbox.at(i).request.InputTokens)
+	}
+	return l
+}
+
+// Resident is how many leading tokens of the prompt the instance holds.
+func (in *Instance) Resident(prompt *token.Seq) int { return in.rank.Resident(prompt) }
+
+// Use is what the instance has done.
+func (in *Instance) Use() metrics.Use {
+	return metrics.Use{Bucket: in.bucket, Instance: in.id, Passes: int64(in.decided), BusyMs: in.busyMs, Gaps: &in.gaps}
+}
+
+// Sample looks at the instance at nowMs, at the end of that instant.
+func (in *Instance) Sample(nowMs float64) (metrics.Sample, error) {
+	if err := in.Finish(nowMs); err != nil {
+		return metrics.Sample{}, err
+	}
+	l, busy := in.Load(), in.busyUntil(nowMs)
+	s := metrics.Sample{
+		TimeMs: nowMs, Bucket: in.bucket, Instance: in.id,
+		Queue: int32(l.Waiting), Running: int32(l.Running), KVUsed: int32(l.BlocksUsed), KVTotal: int32(l.BlocksTotal),
+	}
+	if past := nowMs - in.sampled.atMs; past > 0 {
+		s.BusyFraction = (busy - in.sampled.busyMs) / past
+	}
+	in.sampled.atMs, in.sampled.busyMs = nowMs, busy
+	return s, nil
+}
+
+// busyUntil is the device time used up to nowMs.
+func (in *Instance) busyUntil(nowMs float64) float64 {
+	if in.decided > in.complete && in.endMs > nowMs { // passes in flight follow one another
+		return in.busyMs - (in.endMs - nowMs)
+	}
+	return in.busyMs
+}
+
+// Bucket and ID name the instance.
+func (in *Instance) Bucket() int32 { return in.bucket }
+func (in *Instance) ID() int32     { return in.id }
+
+// Fold lets go of passes that no open request reaches back to; see
+// [metrics.PassLog.Fold].
+func (in *Instance) Fold(all bool) *metrics.Gaps {
+	in.log.Fold(&in.gaps, all)
+	return &in.gaps
+}
+
+// apply turns effects into the lives of requests.
+func (in *Instance) apply(nowMs float64) {
+	for i := range in.fx.Events {
+		e := &in.fx.Events[i]
+		row := in.ledger.Row(e.Row)
+		switch e.Kind {
+		case engine.Admitted:
+			row.Admit(nowMs, e.N)
+			in.tell(routing.Admission, e)
+		case engine.Preempted:
+			row.Preemptions++
+		case engine.First:
+			row.First(e.Pass, &in.log)
+			in.tell(routing.FirstToken, e)
+		case engine.Tokens:
+			row.Tokens(e.Pass, e.N)
+		case engine.Finished:
+			in.end(e.Row, metrics.Completed, "", in.log.End(e.Pass))
+		case engine.Rejected:
+			in.end(e.Row, metrics.Rejected, e.Reason, in.log.End(e.Pass))
+		}
+	}
+}
+
+// end closes the row of a request.
+func (in *Instance) end(n int32, status metrics.Status, reason string, atMs float64) {
+	row := in.ledger.Row(n)
+	row.End(status, reason, atMs, &in.log, &in.gaps, in.ledger.KeepTokens)
+	if status == metrics.Completed && row.OutputTokens < row.RequestedTokens {
+		row.Reason = metrics.ContextClipped
+	}
+	in.ended = append(in.ended, Ended{n, status, row.OutputTokens, atMs})
+	in.tell(routing.Ends, &engine.Event{Kind: engine.Finished, Row: n})
+}
+
+// tell notes an effect that the placement wants to be told.
+func (in *Instance) tell(need routing.Needs, e *engine.Event) {
+	if in.tells&need != 0 {
+		in.told = append(in.told, *e)
+	}
+}
+
+// Ended hands over the requests that have ended since it was last asked.
+func (in *Instance) Ended(visit func(Ended)) {
+	for _, e := range in.ended {
+		visit(e)
+	}
+	in.ended = in.ended[:0]
+}
+
+// submission is a request on its way to the rank.
+type submission struct {
+	atMs    float64
+	request engine.Request
+}
+
+// inbox holds submissions in order of time.
+type inbox struct {
+	list []submission
+	head int
+}
+
+func (b *inbox) len() int             { return len(b.list) - b.head }
+func (b *inbox) at(i int) *submission { return &b.list[b.head+i] }
+func (b *inbox) push(s submission)    { b.list = append(b.list, s) }
+func (b *inbox) nextMs() float64 {
+	if b.len() == 0 {
+		return math.Inf(1)
+	}
+	return b.list[b.head].atMs
+}
+
+func (b *inbox) pop() *submission {
+	s := &b.list[b.head]
+	if b.head++; b.head == len(b.list) {
+		b.list, b.head = b.list[:0], 0
+	}
+	return s
+}
+
+func (b *inbox) remove(row int32) bool {
+	for i := b.head; i < len(b.list); i++ {
+		if b.list[i].request.Row == row {
+			b.list = append(b.list[:i], b.list[i+1:]...)
+			return true
+		}
+	}
+	return false
+}

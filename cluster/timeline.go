@@ -1,0 +1,166 @@
+package cluster
+
+import (
+	"fmt"
+
+	"github.com/reprise-sim/reprise/engine"
+	"github.com/reprise-sim/reprise/latency"
+	"github.com/reprise-sim/reprise/metrics"
+	"github.com/reprise-sim/reprise/routing"
+)
+
+// AdvanceTo lets time pass up to tMs: passes that end at or before tMs are
+// complete, decisions before tMs are made. Times must not go back.
+func (in *Instance) AdvanceTo(tMs float64) error {
+	for in.err == nil {
+		if in.due {
+			if in.nowMs >= tMs {
+				break
+			}
+			in.decide(tMs)
+			continue
+		}
+		wake, flying := in.wakeMs()
+		if wake > tMs || wake == tMs && !flying {
+			break
+		}
+		in.nowMs, in.due = wake, true
+		if flying {
+			in.finish(1)
+		}
+	}
+	return in.err
+}
+
+// Start makes the decisions of tMs, to which the instance has been advanced.
+func (in *Instance) Start(tMs float64) error {
+	if !in.due {
+		if wake, flying := in.wakeMs(); flying || wake > tMs {
+			return in.err
+		}
+		in.nowMs = tMs
+	}
+	in.decide(tMs)
+	return in.err
+}
+
+// Finish brings the instance to the end of the instant tMs: also passes that take
+// no time are over.
+func (in *Instance) Finish(tMs float64) error {
+	for {
+		if err := in.AdvanceTo(tMs); err != nil {
+			return err
+		}
+		if err := in.Start(tMs); err != nil {
+			return err
+		}
+		if wake, _ := in.wakeMs(); wake > tMs && !in.due {
+			return nil
+		}
+	}
+}
+
+// NowMs is the last instant at which something happened.
+func (in *Instance) NowMs() float64 { return in.nowMs }
+
+// NextMs is the next instant at which the instance has to be looked at: not after
+// its next effect that somebody has to be told, +Inf if nothing will happen.
+func (in *Instance) NextMs() float64 {
+	if in.due {
+		return in.nowMs
+	}
+	wake, flying := in.wakeMs()
+	if !flying {
+		return wake
+	}
+	if pass, ok := in.rank.NextEffect(in.tells&routing.FirstToken != 0); ok {
+		return in.log.End(pass)
+	}
+	if in.decided-in.complete == in.depth && in.preview() {
+		return min(in.plan.lastMs(), max(wake, in.inbox.nextMs()))
+	}
+	return wake
+}
+
+// wakeMs is when the instance wakes up by itself: the end of the oldest pass in
+// flight, or, if none is, the next submission.
+func (in *Instance) wakeMs() (ms float64, flying bool) {
+	if in.decided > in.complete {
+		return in.log.End(in.complete), true
+	}
+	return in.inbox.nextMs(), false
+}
+
+// finish completes the n oldest passes.
+func (in *Instance) finish(n int) {
+	in.complete += n
+	in.fx.Events = in.fx.Events[:0]
+	in.rank.Complete(n, &in.fx)
+	in.apply(in.nowMs)
+}
+
+// decide makes the decisions of nowMs and, where passes follow one another
+// without any effect, those at times before untilMs.
+func (in *Instance) decide(untilMs float64) {
+	in.due, in.sealed = false, false
+	in.deliver()
+	for in.err == nil && !in.sealed && in.decided-in.complete < in.depth {
+		if in.commit(untilMs) {
+			continue
+		}
+		if !in.schedule() {
+			break
+		}
+	}
+	if in.decided == in.complete && in.err == nil {
+		in.unstick()
+	}
+}
+
+// deliver hands over what has arrived.
+func (in *Instance) deliver() {
+	for in.inbox.nextMs() <= in.nowMs {
+		in.forgetPlan()
+		in.rank.Submit(&in.inbox.pop().request)
+	}
+}
+
+// schedule decides one pass. It is false if there is nothing to decide any more
+// at this instant.
+func (in *Instance) schedule() bool {
+	in.plan.drop()
+	in.fx.Events = in.fx.Events[:0]
+	d := in.rank.Schedule(&in.pass, &in.fx)
+	in.apply(in.nowMs)
+	if d != engine.Decided {
+		in.sealed = in.decided > in.complete
+		return d == engine.Changed
+	}
+	cost, err := in.model.Cost(&in.pass.Cost)
+	if err != nil {
+		in.err = fmt.Errorf("instance %d at %v ms: %w", in.id, in.nowMs, err)
+		return false
+	}
+	start := max(in.nowMs, in.endMs)
+	in.endMs = in.after(start, cost)
+	in.busyMs += in.endMs - start
+	in.log.Append(in.endMs, int32(in.pass.Continued))
+	in.decided++
+	return true
+}
+
+// after is the end of a pass that starts at start. The parts are added one by
+// one, prefill first (spec/engine.md 3.3, 16.3).
+func (in *Instance) after(start float64, cost latency.Duration) float64 {
+	t := start + cost.PrefillMs
+	t += cost.DecodeMs
+	return t + in.hostMs
+}
+
+// unstick ends a request that could never be admitted though nothing runs, so that
+// nothing waits for ever. Those behind it have their turn at the same instant.
+func (in *Instance) unstick() {
+	if row, reason, ok := in.rank.Stuck(); ok {
+		in.Cancel(row, metrics.Failed, reason, in.nowMs)
+	}
+}

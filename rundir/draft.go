@@ -1,0 +1,188 @@
+package rundir
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/reprise-sim/reprise/metrics"
+)
+
+// ErrAborted is what a draft answers after Abort.
+var ErrAborted = errors.New("the run was aborted")
+
+// Draft is the folder of a run that goes on. Its files get their names when Close
+// has written all of them; Abort leaves none. One goroutine writes, any other may
+// call Abort.
+type Draft struct {
+	dir  string
+	made bool     // the folder did not exist
+	old  []string // files of an earlier run to be replaced
+
+	mu     sync.Mutex
+	files  []*File
+	flush  []func() // complete the text of files
+	closed bool
+}
+
+// Create starts a draft in a folder, which is made if it does not exist. A folder
+// that is not empty is refused, unless overwrite is set and everything in it is a
+// file of a run; that run stays until the new one is complete.
+func Create(dir string, overwrite bool) (*Draft, error) {
+	d := &Draft{dir: dir}
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return nil, err
+		}
+		d.made = true
+		return d, nil
+	case err != nil:
+		return nil, err
+	}
+	var foreign []string
+	for _, e := range entries {
+		d.old = append(d.old, e.Name())
+		if e.IsDir() || !isRunFile(e.Name()) {
+			foreign = append(foreign, e.Name())
+		}
+	}
+	switch {
+	case len(foreign) > 0:
+		return nil, fmt.Errorf("%s: holds %s: want a new folder, an empty one or that of a run", dir, list(foreign))
+	case len(d.old) > 0 && !overwrite:
+		return nil, fmt.Errorf("%s: holds the files of a run (%s): want a new folder, or leave to overwrite it", dir, list(d.old))
+	}
+	return d, nil
+}
+
+// list is names, at most three of them.
+func list(names []string) string {
+	if more := len(names) - 3; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
+// File starts a file of the run.
+func (d *Draft) File(name string) (*File, error) {
+	if !isRunFile(name) {
+		return nil, fmt.Errorf("%s: want one of %q", name, fileNames)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, ErrAborted
+	}
+	f, err := newFile(d.dir, name)
+	if err != nil {
+		return nil, err
+	}
+	d.files = append(d.files, f)
+	return f, nil
+}
+
+// Close completes all files, adds run.json and summary.json, and only then gives
+// them their names. After an error there are no temporary files, and an earlier
+// run in the folder is untouched unless the error came from the file system while
+// names were changed; then there is no run.json.
+func (d *Draft) Close(info *Info, s *metrics.Summary) error {
+	info.Schema, info.Version = InfoSchema, InfoVersion
+	err := errors.Join(d.writeJSON(SummaryFile, s), d.writeJSON(InfoFile, info))
+	for _, flush := range d.flush {
+		flush()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return ErrAborted
+	}
+	d.closed = true
+	for _, f := range d.files {
+		err = errors.Join(err, f.close())
+	}
+	if err == nil {
+		err = d.publish()
+	}
+	if err != nil {
+		return errors.Join(err, d.remove())
+	}
+	return nil
+}
+
+// Abort removes what has been written. It may be called at any time, by any
+// goroutine; after Close it does nothing.
+func (d *Draft) Abort() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil
+	}
+	d.closed = true
+	for _, f := range d.files {
+		f.file.Close()
+	}
+	return d.remove()
+}
+
+// writeJSON writes a small file at once.
+func (d *Draft) writeJSON(name string, v any) error {
+	f, err := d.File(name)
+	if err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.path, err)
+	}
+	_, err = f.Write(append(text, '\n'))
+	return err
+}
+
+// publish gives the files their names. run.json goes first and comes last: a
+// folder with one holds a complete run.
+func (d *Draft) publish() error {
+	info := filepath.Join(d.dir, InfoFile)
+	if err := os.Remove(info); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	written := map[string]bool{InfoFile: true}
+	var last *File
+	for _, f := range d.files {
+		if f.path == info {
+			last = f
+			continue
+		}
+		if err := f.rename(); err != nil {
+			return err
+		}
+		written[filepath.Base(f.path)] = true
+	}
+	for _, name := range d.old {
+		if !written[name] {
+			if err := os.Remove(filepath.Join(d.dir, name)); err != nil {
+				return err
+			}
+		}
+	}
+	return last.rename()
+}
+
+// remove removes temporary files, and the folder if it was made for them.
+func (d *Draft) remove() error {
+	var err error
+	for _, f := range d.files {
+		if f.temporary != "" {
+			err = errors.Join(err, os.Remove(f.temporary))
+		}
+	}
+	if d.made && err == nil {
+		err = os.Remove(d.dir)
+	}
+	return err
+}
