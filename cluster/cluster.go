@@ -35,7 +35,8 @@ type Service interface {
 type Cluster struct {
 	instances []*Instance
 	placement routing.Placement
-	nextMs    []float64 // of each instance, as of its last change
+	nextMs    []float64 // of each instance, if it is not stale
+	stale     []bool    // nextMs has to be asked for again
 	touched   []bool    // may have decisions to make, or something to tell
 	view      view
 	kept      map[int32]engine.Request // requests that the placement keeps
@@ -49,7 +50,7 @@ var _ Service = (*Cluster)(nil)
 func New(instances []*Instance, p routing.Placement) *Cluster {
 	c := &Cluster{
 		instances: instances, placement: p,
-		nextMs: make([]float64, len(instances)), touched: make([]bool, len(instances)),
+		nextMs: make([]float64, len(instances)), stale: make([]bool, len(instances)), touched: make([]bool, len(instances)),
 		kept: map[int32]engine.Request{},
 	}
 	c.view = view{c: c}
@@ -101,15 +102,22 @@ func (c *Cluster) submit(choice routing.Choice, e *engine.Request, nowMs float64
 
 // touch notes that an instance has changed.
 func (c *Cluster) touch(i int) {
-	c.touched[i] = true
-	c.nextMs[i] = c.instances[i].NextMs()
+	c.touched[i], c.stale[i] = true, true
+}
+
+// next is the next instant at which instance i has to be looked at.
+func (c *Cluster) next(i int) float64 {
+	if c.stale[i] {
+		c.nextMs[i], c.stale[i] = c.instances[i].NextMs(), false
+	}
+	return c.nextMs[i]
 }
 
 // NextMs implements [Service].
 func (c *Cluster) NextMs() float64 {
 	next := math.Inf(1)
-	for _, ms := range c.nextMs {
-		next = min(next, ms)
+	for i := range c.instances {
+		next = min(next, c.next(i))
 	}
 	return next
 }
@@ -117,7 +125,7 @@ func (c *Cluster) NextMs() float64 {
 // Settle implements [Service].
 func (c *Cluster) Settle(nowMs float64, ended func(Ended)) error {
 	for i, in := range c.instances {
-		if c.nextMs[i] <= nowMs {
+		if c.next(i) <= nowMs {
 			if err := in.AdvanceTo(nowMs); err != nil {
 				return err
 			}
@@ -169,10 +177,9 @@ func (c *Cluster) Start(nowMs float64) error {
 		if err := c.tell(i, nowMs); err != nil {
 			return err
 		}
-		c.touched[i] = len(in.ended) > 0
-		c.nextMs[i] = in.NextMs()
+		c.touched[i], c.stale[i] = len(in.ended) > 0, true
 		if c.touched[i] {
-			c.nextMs[i] = nowMs // somebody has to be told
+			c.nextMs[i], c.stale[i] = nowMs, false // somebody has to be told
 		}
 	}
 	return nil

@@ -90,6 +90,7 @@ func (l *Loop) advance(s *samplers, untilMs float64) error {
 	}
 	for _, in := range l.Service.Instances() {
 		l.nowMs = max(l.nowMs, in.NowMs())
+		in.Ended(func(cluster.Ended) {}) // nobody waits for it
 	}
 	if err := l.passOn(s, l.nowMs); err != nil {
 		return err
@@ -151,14 +152,15 @@ func (l *Loop) busy() bool {
 // passOn tells the observer the samples up to untilMs, in order of time. Later
 // ones are kept: the run may have ended before them.
 func (l *Loop) passOn(s *samplers, untilMs float64) error {
-	for l.sampleDue(untilMs) && s.have(l.sample) {
+	first := l.sample
+	for ; l.sampleDue(untilMs) && s.have(l.sample-first); l.sample++ {
 		for i := range s.taken {
-			if err := l.Observer.Sample(s.take(i)); err != nil {
+			if err := l.Observer.Sample(s.taken[i][l.sample-first]); err != nil {
 				return err
 			}
 		}
-		l.sample++
 	}
+	s.drop(l.sample - first)
 	return nil
 }
 
@@ -190,19 +192,19 @@ func (s *samplers) sample(i int, in *cluster.Instance, untilMs float64) error {
 	return nil
 }
 
-// have is whether sample n has been taken of all instances.
+// have is whether the n-th kept sample is there for all instances.
 func (s *samplers) have(n int) bool {
-	for _, c := range s.count {
-		if c <= n {
+	for _, taken := range s.taken {
+		if len(taken) <= n {
 			return false
 		}
 	}
 	return true
 }
 
-// take removes the oldest sample of instance i.
-func (s *samplers) take(i int) metrics.Sample {
-	first := s.taken[i][0]
-	s.taken[i] = append(s.taken[i][:0], s.taken[i][1:]...)
-	return first
+// drop forgets the first n kept samples of all instances.
+func (s *samplers) drop(n int) {
+	for i, taken := range s.taken {
+		s.taken[i] = append(taken[:0], taken[n:]...)
+	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/reprise-sim/reprise/engine"
 	"github.com/reprise-sim/reprise/metrics"
 	"github.com/reprise-sim/reprise/routing"
-	"github.com/reprise-sim/reprise/trace"
 	"github.com/reprise-sim/reprise/workload"
 )
 
@@ -43,6 +42,8 @@ type Loop struct {
 	nowMs       float64
 	sample      int // number of the next sample
 	calls       []workload.Call
+	routed      routing.Request // the call that is being placed
+	request     engine.Request
 	placedAhead bool
 }
 
@@ -141,21 +142,16 @@ func (l *Loop) place(c *workload.Call, nowMs float64) error {
 	if row != c.Row {
 		return fmt.Errorf("call %s is row %d of the driver and row %d of the ledger", n.ID, c.Row, row)
 	}
-	r := routing.Request{Row: row, InputTokens: n.InputTokens, Session: n.Session, Prompt: n.Input, Rank: -1}
-	e := request(row, n)
-	if err := l.Service.Place(&r, &e, nowMs); err != nil {
+	l.routed = routing.Request{Row: row, InputTokens: n.InputTokens, Session: n.Session, Prompt: n.Input, Rank: -1}
+	l.request = engine.Request{
+		Row: row, ID: n.ID, Prompt: n.Input, Output: n.Output,
+		InputTokens: n.InputTokens, MaxTokens: n.OutputTokens, Priority: n.Priority,
+		Arrival: float64(row), // rows are numbered in order of arrival, those of one instant in the order of the trace
+	}
+	if err := l.Service.Place(&l.routed, &l.request, nowMs); err != nil {
 		return fmt.Errorf("call %s: %w", n.ID, err)
 	}
 	return nil
-}
-
-// request is a call as an engine sees it. Rows are numbered in order of arrival,
-// calls of one instant in the order of the trace.
-func request(row int32, n *trace.Node) engine.Request {
-	return engine.Request{
-		Row: row, ID: n.ID, Prompt: n.Input, Output: n.Output,
-		InputTokens: n.InputTokens, MaxTokens: n.OutputTokens, Priority: n.Priority, Arrival: float64(row),
-	}
 }
 
 // checkDrained is nil if nothing is left to do; else it names what is stuck.
