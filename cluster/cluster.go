@@ -95,7 +95,7 @@ func (c *Cluster) submit(choice routing.Choice, e *engine.Request, nowMs float64
 	if choice.Target < 0 || int(choice.Target) >= len(c.instances) {
 		return fmt.Errorf("request row %d: the placement chose target %d of %d", choice.Row, choice.Target, len(c.instances))
 	}
-	c.instances[choice.Target].Submit(e, nowMs+choice.DelayMs)
+	c.instances[choice.Target].Submit(e, nowMs, nowMs+choice.DelayMs)
 	c.touch(int(choice.Target))
 	return nil
 }
@@ -203,6 +203,6 @@ func (v *view) look(i int) *Instance {
 	return in
 }
 
-func (v *view) Load(i int) engine.Load { return v.look(i).Load() }
+func (v *view) Load(i int) engine.Load { return v.look(i).Load(v.nowMs) }
 
 func (v *view) Resident(i int, prompt *token.Seq) int { return v.look(i).Resident(prompt) }

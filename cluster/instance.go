@@ -71,17 +71,17 @@ func NewInstance(bucket, id int32, e Equipment) *Instance {
 	}
 }
 
-// Submit hands a request to the instance at atMs, which may lie ahead; times must
-// not go back. It goes through the front end: one that can never be served ends
-// here as rejected.
-func (in *Instance) Submit(r *engine.Request, atMs float64) {
+// Submit hands over a request that is sent at sentMs and arrives at atMs, both of
+// which may lie ahead; times must not go back. It goes through the front end: one
+// that can never be served ends here as rejected.
+func (in *Instance) Submit(r *engine.Request, sentMs, atMs float64) {
 	row := in.ledger.Row(r.Row)
 	row.Bucket, row.Instance, row.SubmitMs = in.bucket, in.id, atMs
 	if reason := in.rank.Refuse(r); reason != "" {
 		in.end(r.Row, metrics.Rejected, reason, atMs)
 		return
 	}
-	in.inbox.push(submission{atMs, *r})
+	in.inbox.push(submission{sentMs, atMs, *r})
 	in.forgetPlan()
 }
 
@@ -114,10 +114,11 @@ func (in *Instance) Abandon(status metrics.Status, reason string, nowMs float64)
 	})
 }
 
-// Load is the state at the last look; requests on their way count as waiting.
-func (in *Instance) Load() engine.Load {
+// Load is the state at nowMs, to which the instance has been advanced. Requests
+// that have been sent and have not arrived count as waiting.
+func (in *Instance) Load(nowMs float64) engine.Load {
 	l := in.rank.Load()
-	for i := range in.inbox.len() {
+	for i := 0; i < in.inbox.len() && in.inbox.at(i).sentMs <= nowMs; i++ {
 		l.Waiting++
 		l.PrefillTokens += int(in.inbox.at(i).request.InputTokens)
 	}
@@ -137,7 +138,7 @@ func (in *Instance) Sample(nowMs float64) (metrics.Sample, error) {
 	if err := in.Finish(nowMs); err != nil {
 		return metrics.Sample{}, err
 	}
-	l, busy := in.Load(), in.busyUntil(nowMs)
+	l, busy := in.Load(nowMs), in.busyUntil(nowMs)
 	s := metrics.Sample{
 		TimeMs: nowMs, Bucket: in.bucket, Instance: in.id,
 		Queue: int32(l.Waiting), Running: int32(l.Running), KVUsed: int32(l.BlocksUsed), KVTotal: int32(l.BlocksTotal),
@@ -220,8 +221,8 @@ func (in *Instance) Ended(visit func(Ended)) {
 
 // submission is a request on its way to the rank.
 type submission struct {
-	atMs    float64
-	request engine.Request
+	sentMs, atMs float64
+	request      engine.Request
 }
 
 // inbox holds submissions in order of time.

@@ -60,6 +60,9 @@ func (in *Instance) Finish(tMs float64) error {
 	}
 }
 
+// Idle is whether nothing will happen to the instance by itself.
+func (in *Instance) Idle() bool { return !in.due && in.decided == in.complete && in.inbox.len() == 0 }
+
 // NowMs is the last instant at which something happened.
 func (in *Instance) NowMs() float64 { return in.nowMs }
 

@@ -10,10 +10,13 @@ type PassLog struct {
 	base   int
 	n      int     // passes logged
 	before float64 // end of pass base-1
-	spare  *logChunk
+	spare  []*logChunk
 }
 
-const logChunkLen = 1024
+const (
+	logChunkLen = 1024
+	spareChunks = 16 // kept for passes to come
+)
 
 type logChunk struct {
 	ends      [logChunkLen]float64
@@ -93,17 +96,19 @@ func (l *PassLog) Fold(g *Gaps, all bool) {
 		l.before = c.ends[n-1]
 		l.base += n
 		l.chunks = append(l.chunks[:0], l.chunks[1:]...)
-		*c = logChunk{}
-		l.spare = c
+		if len(l.spare) < spareChunks {
+			l.spare = append(l.spare, c)
+		}
 	}
 }
 
 // grow adds a chunk.
 func (l *PassLog) grow() {
-	c := l.spare
-	l.spare = nil
-	if c == nil {
-		c = new(logChunk)
+	n := len(l.spare)
+	if n == 0 {
+		l.chunks = append(l.chunks, new(logChunk))
+		return
 	}
-	l.chunks = append(l.chunks, c)
+	l.chunks = append(l.chunks, l.spare[n-1])
+	l.spare = l.spare[:n-1]
 }

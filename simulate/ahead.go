@@ -14,16 +14,16 @@ import (
 const (
 	// callsAhead is how many calls are placed before the instances are advanced.
 	callsAhead = 8192
-	// drainMs is how far the instances run on between two looks when all calls
-	// have been placed.
-	drainMs = 60_000
+	// passesAhead is about how many passes the instances run between two rounds of
+	// handing out what is complete.
+	passesAhead = 1 << 16
 )
 
 // ahead places calls ahead of time and lets the instances run on between, in
 // parallel. It is for calls that nobody waits for and placements that look at
 // nothing: then instances never meet.
 func (l *Loop) ahead(ctx context.Context) (workload.Reason, error) {
-	s := newSamplers(len(l.Service.Instances()), l.SampleMs)
+	a := advance{loop: l, samplers: newSamplers(len(l.Service.Instances()), l.SampleMs), windowMs: 1000}
 	for {
 		placed, err := l.placeAhead()
 		if err != nil {
@@ -32,28 +32,19 @@ func (l *Loop) ahead(ctx context.Context) (workload.Reason, error) {
 		if !placed {
 			break
 		}
-		if err := l.advance(s, l.nowMs); err != nil {
-			return "", err
-		}
-		if ctx.Err() != nil {
-			return workload.Interrupted, nil
+		if stopped, err := a.to(ctx, l.nowMs); err != nil || stopped {
+			return workload.Interrupted, err
 		}
 	}
-	untilMs := l.nowMs
-	for l.busy() && untilMs < l.CapMs {
-		untilMs = min(untilMs+drainMs, l.CapMs)
-		if err := l.advance(s, untilMs); err != nil {
-			return "", err
-		}
-		if ctx.Err() != nil {
-			l.nowMs = untilMs
-			return workload.Interrupted, nil
+	for l.busy() && a.nowMs < l.CapMs {
+		if stopped, err := a.to(ctx, min(a.nowMs+a.windowMs, l.CapMs)); err != nil || stopped {
+			return workload.Interrupted, err
 		}
 	}
 	if l.busy() || !math.IsInf(l.Driver.Next(), 1) {
-		return workload.TimeCap, l.stopAt(s, l.CapMs)
+		return workload.TimeCap, a.stop(l.CapMs)
 	}
-	return "", l.passOn(s, l.nowMs)
+	return "", a.passOn(l.nowMs)
 }
 
 // placeAhead places the next calls, each as of its own arrival. It is false if
@@ -77,10 +68,36 @@ func (l *Loop) placeAhead() (bool, error) {
 	return placed > 0, nil
 }
 
-// advance lets all instances run up to untilMs and passes on what is complete.
-func (l *Loop) advance(s *samplers, untilMs float64) error {
+// advance lets all instances run ahead, in windows of time, and passes on what is
+// complete after each. How wide a window is changes nothing but the cost.
+type advance struct {
+	loop     *Loop
+	samplers *samplers
+	nowMs    float64 // all instances have been advanced to here
+	windowMs float64
+	passes   int64 // decided so far
+}
+
+// to advances all instances to untilMs. It is true if ctx was cancelled before;
+// the run then ends where it is.
+func (a *advance) to(ctx context.Context, untilMs float64) (stopped bool, err error) {
+	for a.nowMs < untilMs {
+		if ctx.Err() != nil {
+			a.loop.nowMs = a.nowMs
+			return true, nil
+		}
+		if err := a.window(min(a.nowMs+a.windowMs, untilMs)); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// window advances all instances to untilMs at once.
+func (a *advance) window(untilMs float64) error {
+	l := a.loop
 	err := l.each(func(i int, in *cluster.Instance) error {
-		if err := s.sample(i, in, untilMs); err != nil {
+		if err := a.samplers.sample(i, in, untilMs); err != nil {
 			return err
 		}
 		return in.AdvanceTo(untilMs)
@@ -88,20 +105,29 @@ func (l *Loop) advance(s *samplers, untilMs float64) error {
 	if err != nil {
 		return err
 	}
+	before := a.passes
+	a.nowMs, a.passes = untilMs, 0
 	for _, in := range l.Service.Instances() {
 		l.nowMs = max(l.nowMs, in.NowMs())
+		a.passes += in.Use().Passes
 		in.Ended(func(cluster.Ended) {}) // nobody waits for it
 	}
-	if err := l.passOn(s, l.nowMs); err != nil {
+	switch done := a.passes - before; {
+	case done > 2*passesAhead:
+		a.windowMs /= 2
+	case done < passesAhead/2:
+		a.windowMs *= 2
+	}
+	if err := a.passOn(min(l.nowMs, math.Nextafter(untilMs, 0))); err != nil {
 		return err
 	}
 	return l.handOut(false)
 }
 
-// stopAt brings all instances to the end of the instant atMs.
-func (l *Loop) stopAt(s *samplers, atMs float64) error {
-	err := l.each(func(i int, in *cluster.Instance) error {
-		if err := s.sample(i, in, atMs); err != nil {
+// stop brings all instances to the end of the instant atMs.
+func (a *advance) stop(atMs float64) error {
+	err := a.loop.each(func(i int, in *cluster.Instance) error {
+		if err := a.samplers.sample(i, in, atMs); err != nil {
 			return err
 		}
 		return in.Finish(atMs)
@@ -109,10 +135,30 @@ func (l *Loop) stopAt(s *samplers, atMs float64) error {
 	if err != nil {
 		return err
 	}
-	if err := l.passOn(s, math.Nextafter(atMs, math.Inf(-1))); err != nil {
+	if err := a.passOn(math.Nextafter(atMs, math.Inf(-1))); err != nil {
 		return err
 	}
-	return l.samples(atMs)
+	return a.loop.samples(atMs)
+}
+
+// passOn tells the observer the samples up to untilMs, in order of time. Later
+// ones are kept: the run may have ended before them.
+func (a *advance) passOn(untilMs float64) error {
+	l := a.loop
+	first := l.sample
+	for ; l.sampleDue(untilMs); l.sample++ {
+		for i, in := range l.Service.Instances() {
+			s, err := a.samplers.get(i, in, l.sample-first)
+			if err == nil {
+				err = l.Observer.Sample(s)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	a.samplers.drop(l.sample - first)
+	return nil
 }
 
 // each calls f for all instances, several at a time.
@@ -142,26 +188,11 @@ func (l *Loop) each(f func(i int, in *cluster.Instance) error) error {
 // busy is whether some instance will do something by itself.
 func (l *Loop) busy() bool {
 	for _, in := range l.Service.Instances() {
-		if !math.IsInf(in.NextMs(), 1) {
+		if !in.Idle() {
 			return true
 		}
 	}
 	return false
-}
-
-// passOn tells the observer the samples up to untilMs, in order of time. Later
-// ones are kept: the run may have ended before them.
-func (l *Loop) passOn(s *samplers, untilMs float64) error {
-	first := l.sample
-	for ; l.sampleDue(untilMs) && s.have(l.sample-first); l.sample++ {
-		for i := range s.taken {
-			if err := l.Observer.Sample(s.taken[i][l.sample-first]); err != nil {
-				return err
-			}
-		}
-	}
-	s.drop(l.sample - first)
-	return nil
 }
 
 // samplers take the samples of instances that run ahead, each at its own pace.
@@ -175,31 +206,34 @@ func newSamplers(n int, everyMs float64) *samplers {
 	return &samplers{everyMs: everyMs, taken: make([][]metrics.Sample, n), count: make([]int, n)}
 }
 
-// sample takes the samples of instance i at times before untilMs.
+// sample takes the samples of instance i at times before untilMs. It stops when
+// nothing will happen to the instance any more: see get.
 func (s *samplers) sample(i int, in *cluster.Instance, untilMs float64) error {
-	for s.everyMs > 0 {
-		t := float64(s.count[i]) * s.everyMs
-		if t >= untilMs {
-			break
-		}
-		taken, err := in.Sample(t)
-		if err != nil {
+	for s.everyMs > 0 && !in.Idle() && float64(s.count[i])*s.everyMs < untilMs {
+		if err := s.one(i, in); err != nil {
 			return err
 		}
-		s.taken[i] = append(s.taken[i], taken)
-		s.count[i]++
 	}
 	return nil
 }
 
-// have is whether the n-th kept sample is there for all instances.
-func (s *samplers) have(n int) bool {
-	for _, taken := range s.taken {
-		if len(taken) <= n {
-			return false
+// one takes the next sample of instance i.
+func (s *samplers) one(i int, in *cluster.Instance) error {
+	taken, err := in.Sample(float64(s.count[i]) * s.everyMs)
+	s.taken[i] = append(s.taken[i], taken)
+	s.count[i]++
+	return err
+}
+
+// get is the n-th sample of instance i that has not been passed on. If it has not
+// been taken, the instance is idle and can still be looked at then.
+func (s *samplers) get(i int, in *cluster.Instance, n int) (metrics.Sample, error) {
+	if n == len(s.taken[i]) {
+		if err := s.one(i, in); err != nil {
+			return metrics.Sample{}, err
 		}
 	}
-	return true
+	return s.taken[i][n], nil
 }
 
 // drop forgets the first n kept samples of all instances.

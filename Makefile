@@ -1,0 +1,47 @@
+# make build   the program, bin/reprise
+# make test    all tests
+# make lint    vet, staticcheck, gofmt
+# make docs    pages that are generated from the code
+# make bench   time whole runs (bench/out/bench.json)
+# make fuzz    every fuzz target for FUZZTIME
+# make race    the tests of packages with goroutines, under the race detector
+# make conformance  the oracle cases, and those below REPRISE_ORACLE
+
+GO       ?= go
+FUZZTIME ?= 10s
+COMMIT   := $(shell git describe --always --abbrev=40 --dirty --exclude '*' 2>/dev/null)
+CONCURRENT = ./cluster/... ./simulate/... ./trace/... ./rundir/... ./config/... ./cmd/...
+
+.PHONY: build test lint docs bench fuzz race conformance
+
+build:
+	$(GO) build -ldflags '-X main.commit=$(COMMIT)' -o bin/reprise ./cmd/reprise
+
+test:
+	$(GO) test ./...
+
+lint:
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; fi
+
+docs:
+	$(GO) generate ./...
+
+bench:
+	$(GO) run ./bench
+
+# go test runs one fuzz target at a time.
+fuzz:
+	@set -e; grep -rl --include='*_test.go' '^func Fuzz' . | while read -r file; do \
+		sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' "$$file" | while read -r target; do \
+			echo "$$(dirname "$$file") $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" || exit 1; \
+		done || exit 1; \
+	done
+
+race:
+	$(GO) test -race $(CONCURRENT)
+
+conformance:
+	$(GO) test -count=1 ./conformance/...

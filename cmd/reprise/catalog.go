@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-sim/reprise/engine"
+	"github.com/reprise-sim/reprise/latency"
+	"github.com/reprise-sim/reprise/routing"
+	"github.com/reprise-sim/reprise/trace/formats"
+)
+
+// entry is something that a configuration can name.
+type entry struct {
+	Name  string   `json:"name"`
+	Rules []string `json:"rules,omitempty"`
+	About string   `json:"about"`
+}
+
+// catalog is what is built in, by kind.
+var catalog = []struct {
+	kind, short string
+	entries     func() []entry
+}{
+	{"engines", "Serving engines and their rule sets (engine.backend, engine.rules)", engines},
+	{"routers", "Policies that choose the instance (cluster.router.mode)", routers},
+	{"latency", "Latency models (latency.model)", latencyModels},
+	{"formats", "Formats of traces (trace.format)", traceFormats},
+}
+
+func newCatalog() *cobra.Command {
+	var lists []*cobra.Command
+	for _, c := range catalog {
+		asJSON := false
+		list := &cobra.Command{
+			Use:   c.kind,
+			Short: c.short,
+			Args:  cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				if asJSON {
+					return fail(printJSON(cmd.OutOrStdout(), c.entries()))
+				}
+				return fail(printEntries(cmd.OutOrStdout(), c.entries()))
+			},
+		}
+		list.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
+		lists = append(lists, list)
+	}
+	return group("catalog", "List what is built in", `  reprise catalog engines
+  reprise catalog formats --json`, lists...)
+}
+
+// printEntries prints entries one a line.
+func printEntries(w io.Writer, entries []entry) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, e := range entries {
+		about := e.About
+		if len(e.Rules) > 0 {
+			about += " (rules: " + strings.Join(e.Rules, ", ") + ")"
+		}
+		fmt.Fprintf(t, "%s\t%s\n", e.Name, about)
+	}
+	return t.Flush()
+}
+
+func engines() (list []entry) {
+	for _, b := range engine.Builders() {
+		list = append(list, entry{b.Backend, b.Rules, b.Doc})
+	}
+	return list
+}
+
+func routers() (list []entry) {
+	for _, p := range routing.Policies() {
+		list = append(list, entry{Name: p.Mode, About: p.Doc})
+	}
+	return list
+}
+
+func latencyModels() (list []entry) {
+	for _, name := range latency.Names() {
+		list = append(list, entry{Name: name, About: latency.About(name)})
+	}
+	return list
+}
+
+func traceFormats() (list []entry) {
+	for _, f := range formats.All() {
+		list = append(list, entry{Name: f.Name, About: f.About})
+	}
+	return list
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+)
+
+// onInterrupt is a context that the first Ctrl-C (or SIGTERM) cancels. The second
+// one calls again. stop ends the watch.
+func onInterrupt(parent context.Context, again func()) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(parent)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go watch(signals, done, cancel, again)
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel()
+	}
+}
+
+// watch calls first and again at the first and the second signal.
+func watch(signals <-chan os.Signal, done <-chan struct{}, first, again func()) {
+	for _, act := range []func(){first, again} {
+		select {
+		case <-signals:
+			act()
+		case <-done:
+			return
+		}
+	}
+}
+
+// aborter drops the files of a run and ends the process.
+type aborter struct{ drop atomic.Pointer[func() error] }
+
+// arm says how the files are dropped.
+func (a *aborter) arm(drop func() error) { a.drop.Store(&drop) }
+
+func (a *aborter) now() {
+	if drop := a.drop.Load(); drop != nil {
+		if err := (*drop)(); err != nil {
+			os.Exit(report(fail(err), os.Stderr))
+		}
+	}
+	os.Exit(interrupted)
+}

@@ -1,0 +1,122 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/reprise-sim/reprise/latency"
+	"github.com/reprise-sim/reprise/rundir"
+	"github.com/reprise-sim/reprise/simulate"
+	"github.com/reprise-sim/reprise/trace"
+	"github.com/reprise-sim/reprise/workload"
+)
+
+// info is run.json, its real time apart.
+func (s *Simulation) info(end simulate.End) (*rundir.Info, error) {
+	c := s.config
+	text, err := c.portable()
+	if err != nil {
+		return nil, err
+	}
+	return &rundir.Info{
+		Tool:         s.options.Tool,
+		Interrupted:  end.Reason == workload.Interrupted,
+		Seed:         c.Seed,
+		Rules:        c.Engine.Rules,
+		LatencyModel: s.model.Name(), LatencySource: latency.Predicts(s.model),
+		Traces: []rundir.Trace{traceInfo(s.trace)},
+		Config: text,
+	}, nil
+}
+
+// portable is the configuration as run.json has it: paths seen from the folder of
+// the run, and without that folder, so that repeating the run overwrites nothing.
+func (c *Config) portable() (json.RawMessage, error) {
+	p := *c
+	p.Output.Dir = nil
+	p.Trace.Path = nil
+	for _, path := range c.Trace.Path {
+		if c.Output.Dir != nil && path != "-" {
+			path = seenFrom(*c.Output.Dir, path)
+		}
+		p.Trace.Path = append(p.Trace.Path, path)
+	}
+	return json.Marshal(&p)
+}
+
+// seenFrom is a path relative to a folder; absolute if there is no such path.
+func seenFrom(dir, path string) string {
+	from, err := filepath.Abs(dir)
+	if err != nil {
+		return path
+	}
+	to, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	if relative, err := filepath.Rel(from, to); err == nil {
+		return filepath.ToSlash(relative)
+	}
+	return to
+}
+
+// traceInfo is what run.json says of the trace; several files are one trace.
+func traceInfo(t trace.Trace) rundir.Trace {
+	r := t.Report()
+	info := rundir.Trace{Format: t.Header().Format, Digest: digest(t), Rows: int64(r.Rows), Used: int64(r.Rows)}
+	var names []string
+	for _, f := range r.Files {
+		names = append(names, filepath.Base(f.Path))
+	}
+	info.Path = strings.Join(names, ", ")
+	for _, l := range r.LeftOut {
+		if info.LeftOut == nil {
+			info.LeftOut = map[string]int64{}
+		}
+		info.LeftOut[l.Reason] += int64(l.Rows)
+		info.Used -= int64(l.Rows)
+	}
+	return info
+}
+
+// digest is the digest of a trace's file or, if there are several, of their
+// digests, one a line.
+func digest(t trace.Trace) string {
+	files := t.Report().Files
+	if len(files) == 1 {
+		return files[0].Digest
+	}
+	sum := sha256.New()
+	for _, f := range files {
+		fmt.Fprintln(sum, f.Digest)
+	}
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
+}
+
+// traceNotes are remarks on a trace.
+func traceNotes(t trace.Trace) []string {
+	var notes []string
+	r := t.Report()
+	if r.OutOfOrder > 0 {
+		notes = append(notes, fmt.Sprintf("trace: %s out of order: brought in order of time", count(r.OutOfOrder, "row")))
+	}
+	for _, l := range r.LeftOut {
+		notes = append(notes, fmt.Sprintf("trace: %s left out: %s", count(l.Rows, "row"), l.Reason))
+	}
+	for _, n := range r.Notes {
+		notes = append(notes, "trace: "+n)
+	}
+	return notes
+}
+
+// count is n things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

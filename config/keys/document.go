@@ -1,0 +1,124 @@
+package keys
+
+import (
+	"fmt"
+	"path/filepath"
+
+	yaml "github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Document is one parsed YAML or JSON file.
+type Document struct {
+	source source
+	root   ast.Node // nil if the file says nothing
+}
+
+// Parse parses a file that has at most one document. name stands in messages.
+func Parse(name string, text []byte) (*Document, error) {
+	d := &Document{source: source{name: name, dir: filepath.Dir(name)}}
+	file, err := parse(text)
+	if err != nil {
+		return nil, d.source.syntax(err)
+	}
+	if len(file.Docs) > 1 && file.Docs[1].Body != nil {
+		return nil, &Problem{At: d.source.place(file.Docs[1].Start), Text: "a second document begins: want one"}
+	}
+	if len(file.Docs) > 0 && file.Docs[0].Body != nil {
+		d.root = file.Docs[0].Body
+		d.source.anchors = anchors(d.root)
+	}
+	return d, nil
+}
+
+// maxDepth is how deep brackets may be nested. The parser's time and memory grow
+// with the square of it.
+const maxDepth = 256
+
+// parse is the parser behind a fence: odd texts could make it panic, or run out of
+// memory.
+func parse(text []byte) (file *ast.File, err error) {
+	depth := 0
+	for _, c := range text {
+		switch c {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
+		}
+		if depth > maxDepth {
+			return nil, fmt.Errorf("more than %d brackets are open: want a configuration", maxDepth)
+		}
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("not YAML: %v", r)
+		}
+	}()
+	return parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
+}
+
+// Section is the part of a document below one of its keys, nil if it has none.
+func (d *Document) Section(key string) *Document {
+	if value := d.value(key); value != nil {
+		return &Document{source: d.source, root: value}
+	}
+	return nil
+}
+
+// Text is the text below one of the document's keys, "" if there is none.
+func (d *Document) Text(key string) string {
+	if s, ok := d.value(key).(*ast.StringNode); ok {
+		return s.Value
+	}
+	return ""
+}
+
+// value is what stands below a key.
+func (d *Document) value(key string) ast.Node {
+	for _, e := range entries(d.root) {
+		if keyText(e) == key {
+			return e.Value
+		}
+	}
+	return nil
+}
+
+// source is what a value was read from.
+type source struct {
+	name     string
+	dir      string
+	argument bool
+	anchors  map[string]ast.Node
+}
+
+// at is where a node stands.
+func (s *source) at(n ast.Node) string {
+	if n == nil || n.GetToken() == nil {
+		return s.name
+	}
+	t := n.GetToken()
+	if e := entries(n); t.Value == ":" && len(e) > 0 { // a block mapping begins at its first key
+		t = e[0].Key.GetToken()
+	}
+	return s.place(t)
+}
+
+// place is where a token stands; in an argument that means nothing to a reader.
+func (s *source) place(t *token.Token) string {
+	if s.argument || t == nil || t.Position == nil {
+		return s.name
+	}
+	return fmt.Sprintf("%s:%d:%d", s.name, t.Position.Line, t.Position.Column)
+}
+
+// syntax is an error of the parser.
+func (s *source) syntax(err error) *Problem {
+	e, ok := err.(yaml.Error)
+	if !ok {
+		return &Problem{At: s.name, Text: err.Error()}
+	}
+	return &Problem{At: s.place(e.GetToken()), Text: "not YAML: " + e.GetMessage()}
+}

@@ -1,0 +1,29 @@
+package config
+
+import (
+	"github.com/reprise-sim/reprise/config/keys"
+	"github.com/reprise-sim/reprise/synth"
+)
+
+// LoadSpec reads the description of a synthetic trace: defaults, a YAML file (""
+// if there is none), then key=value arguments. The error lists all that is wrong.
+func LoadSpec(file string, set []string) (synth.Spec, error) {
+	spec := synth.Defaults()
+	r := keys.Read(&spec, nil)
+	if file != "" {
+		text, err := readFile(file)
+		if err != nil {
+			return spec, err
+		}
+		d, err := keys.Parse(file, text)
+		if err != nil {
+			return spec, err
+		}
+		r.Document(d)
+	}
+	for _, argument := range set {
+		r.Set(argument)
+	}
+	r.Check(spec.Validate())
+	return spec, r.Err()
+}
