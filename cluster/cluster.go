@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"github.com/reprise-sim/reprise/engine"
+	"github.com/reprise-sim/reprise/metrics"
 	"github.com/reprise-sim/reprise/routing"
-	"github.com/reprise-sim/reprise/token"
 )
 
 // Service is what a loop runs: it takes requests at their arrival and is asked
@@ -31,50 +31,85 @@ type Service interface {
 	Instances() []*Instance
 }
 
-// Cluster is a pool of aggregated instances behind one placement.
+// Cluster is a pool of aggregated instances behind one placement: what a bucket
+// consists of.
 type Cluster struct {
 	instances []*Instance
 	placement routing.Placement
+	tiers     *tiers    // nil: nobody asks who holds what
 	nextMs    []float64 // of each instance, if it is not stale
 	stale     []bool    // nextMs has to be asked for again
 	touched   []bool    // may have decisions to make, or something to tell
 	view      view
 	kept      map[int32]engine.Request // requests that the placement keeps
 	released  []routing.Choice
+	onWay     onWay
 }
 
 var _ Service = (*Cluster)(nil)
 
-// New is a cluster of idle instances, which are announced to the placement in
-// order.
+// Setup is what a cluster is made of besides its instances.
+type Setup struct {
+	Placement routing.Placement
+	BlockSize int // tokens in a KV block
+	// Tiers is nil if nobody asks which instance holds what.
+	Tiers  *TierSettings
+	Ledger *metrics.Ledger
+	// Price is price(tokens) of spec/buckets.md 3; nil: the latency model cannot say.
+	Price func(tokens int64) (float64, bool)
+}
+
+// New is a cluster of idle instances without tiers; see [NewBucket].
 func New(instances []*Instance, p routing.Placement) *Cluster {
-	c := &Cluster{
-		instances: instances, placement: p,
-		nextMs: make([]float64, len(instances)), stale: make([]bool, len(instances)), touched: make([]bool, len(instances)),
-		kept: map[int32]engine.Request{},
+	c, err := NewBucket(instances, Setup{Placement: p})
+	if err != nil {
+		panic(err) // only tiers can be refused
 	}
-	c.view = view{c: c}
+	return c
+}
+
+// NewBucket is a cluster of idle instances, which are announced to the placement
+// in order.
+func NewBucket(instances []*Instance, s Setup) (*Cluster, error) {
+	n := len(instances)
+	c := &Cluster{
+		instances: instances, placement: s.Placement,
+		nextMs: make([]float64, n), stale: make([]bool, n), touched: make([]bool, n),
+		kept: map[int32]engine.Request{}, onWay: newOnWay(n),
+	}
+	if s.Price == nil {
+		s.Price = func(int64) (float64, bool) { return 0, false }
+	}
+	if s.Tiers != nil {
+		t, err := newTiers(*s.Tiers, instances, s.Ledger, s.Price)
+		if err != nil {
+			return nil, err
+		}
+		c.tiers = t
+	}
+	c.view = view{c: c, blockSize: s.BlockSize, price: s.Price, prefix: make([]int32, n)}
+	p := s.Placement
 	for i := range instances {
 		c.nextMs[i] = math.Inf(1)
 		instances[i].tells = p.Needs()
 		p.Topology(routing.Change{State: routing.Ready, Worker: int32(i), Targets: []int32{int32(i)}}, 0, nil)
 	}
 	p.Settled(0, nil)
-	return c
+	return c, nil
 }
 
 // Instances implements [Service].
 func (c *Cluster) Instances() []*Instance { return c.instances }
 
 // Blind implements [Service].
-func (c *Cluster) Blind() bool { return c.placement.Needs() == 0 }
+func (c *Cluster) Blind() bool { return c.placement.Needs() == 0 && c.tiers == nil }
 
 // Kept implements [Service].
 func (c *Cluster) Kept() int { return len(c.kept) }
 
 // Place implements [Service].
 func (c *Cluster) Place(r *routing.Request, e *engine.Request, nowMs float64) error {
-	c.view.nowMs = nowMs
+	c.view.turnTo(r, nowMs)
 	choice, queued, err := c.placement.Place(r, &c.view, nowMs)
 	switch {
 	case err != nil:
@@ -95,9 +130,24 @@ func (c *Cluster) submit(choice routing.Choice, e *engine.Request, nowMs float64
 	if choice.Target < 0 || int(choice.Target) >= len(c.instances) {
 		return fmt.Errorf("request row %d: the placement chose target %d of %d", choice.Row, choice.Target, len(c.instances))
 	}
-	c.instances[choice.Target].Submit(e, nowMs, nowMs+choice.DelayMs)
+	row := c.instances[choice.Target].ledger.Row(e.Row)
+	row.Bucket, row.Instance = c.instances[choice.Target].bucket, choice.Target
+	if choice.DelayMs > 0 {
+		c.onWay.push(underway{dueMs: nowMs + choice.DelayMs, target: choice.Target, request: *e})
+		return nil
+	}
+	c.instances[choice.Target].Submit(e, nowMs)
 	c.touch(int(choice.Target))
 	return nil
+}
+
+// arrive submits the requests that have been on their way until nowMs.
+func (c *Cluster) arrive(nowMs float64) {
+	for c.onWay.nextMs() <= nowMs {
+		u := c.onWay.pop()
+		c.instances[u.target].Submit(&u.request, u.dueMs)
+		c.touch(int(u.target))
+	}
 }
 
 // touch notes that an instance has changed.
@@ -115,7 +165,10 @@ func (c *Cluster) next(i int) float64 {
 
 // NextMs implements [Service].
 func (c *Cluster) NextMs() float64 {
-	next := math.Inf(1)
+	next := c.onWay.nextMs()
+	if c.tiers != nil {
+		next = min(next, c.tiers.net.nextMs())
+	}
 	for i := range c.instances {
 		next = min(next, c.next(i))
 	}
@@ -138,6 +191,13 @@ func (c *Cluster) Settle(nowMs float64, ended func(Ended)) error {
 			}
 		}
 	}
+	if c.tiers != nil {
+		c.tiers.net.finish(nowMs, func(l *load) {
+			c.tiers.loaded(l, nowMs)
+			c.touch(int(l.instance))
+		})
+	}
+	c.arrive(nowMs)
 	return nil
 }
 
@@ -145,7 +205,8 @@ func (c *Cluster) Settle(nowMs float64, ended func(Ended)) error {
 // requests that it releases.
 func (c *Cluster) tell(i int, nowMs float64) error {
 	in := c.instances[i]
-	for _, e := range in.told {
+	for k := 0; k < len(in.told); k++ { // what is released may end at once, and be told too
+		e := in.told[k]
 		c.released = c.placement.Tell(routing.Notice{Kind: e.Kind, Row: e.Row, Target: int32(i)}, nowMs, c.released[:0])
 		for _, choice := range c.released {
 			r, ok := c.kept[choice.Row]
@@ -182,27 +243,8 @@ func (c *Cluster) Start(nowMs float64) error {
 			c.nextMs[i], c.stale[i] = nowMs, false // somebody has to be told
 		}
 	}
+	if c.tiers != nil {
+		c.tiers.net.start(nowMs)
+	}
 	return nil
 }
-
-// view looks at instances: a look advances them.
-type view struct {
-	c     *Cluster
-	nowMs float64
-	err   error
-}
-
-func (v *view) Len() int { return len(v.c.instances) }
-
-func (v *view) look(i int) *Instance {
-	in := v.c.instances[i]
-	if err := in.AdvanceTo(v.nowMs); err != nil && v.err == nil {
-		v.err = err
-	}
-	v.c.touch(i)
-	return in
-}
-
-func (v *view) Load(i int) engine.Load { return v.look(i).Load(v.nowMs) }
-
-func (v *view) Resident(i int, prompt *token.Seq) int { return v.look(i).Resident(prompt) }

@@ -16,10 +16,16 @@ type Instance struct {
 	bucket, id int32
 
 	rank   engine.Rank
+	tiered engine.Tiered // the rank, if it has tiers below its pool
+	tiers  *tiers        // of its bucket; nil: none
 	depth  int
-	model  latency.Model
-	hostMs float64 // added to each pass
-	ledger *metrics.Ledger
+
+	blockSize int32 // tokens
+	model     latency.Model
+	hostMs    float64 // added to each pass
+	ledger    *metrics.Ledger
+	// draining: it takes no requests and serves no blocks any more.
+	draining bool
 
 	log  metrics.PassLog
 	gaps metrics.Gaps
@@ -42,9 +48,10 @@ type Instance struct {
 	tells routing.Needs // what the placement wants to be told
 	told  []engine.Event
 
-	busyMs  float64                        // sum of the durations of decided passes
-	sampled struct{ atMs, busyMs float64 } // at the last sample
-	err     error
+	busyMs     float64                        // busy times that are over: passes without a gap between them
+	busyFromMs float64                        // begin of the one that endMs ends
+	sampled    struct{ atMs, busyMs float64 } // at the last sample
+	err        error
 }
 
 // Ended is a request that has ended, for the client.
@@ -57,56 +64,63 @@ type Ended struct {
 
 // Equipment is what an instance is made of.
 type Equipment struct {
-	Rank   engine.Rank
-	Model  latency.Model
-	HostMs float64 // host time added to each pass
-	Ledger *metrics.Ledger
+	Rank      engine.Rank
+	BlockSize int // tokens in a KV block
+	Model     latency.Model
+	HostMs    float64 // host time added to each pass
+	Ledger    *metrics.Ledger
 }
 
 // NewInstance is an idle instance.
 func NewInstance(bucket, id int32, e Equipment) *Instance {
 	return &Instance{
-		bucket: bucket, id: id, rank: e.Rank, depth: e.Rank.Depth(), model: e.Model, hostMs: e.HostMs, ledger: e.Ledger,
+		bucket: bucket, id: id, rank: e.Rank, depth: e.Rank.Depth(), blockSize: int32(max(e.BlockSize, 1)),
+		model: e.Model, hostMs: e.HostMs, ledger: e.Ledger,
 		nowMs: math.Inf(-1),
 	}
 }
 
-// Submit hands over a request that is sent at sentMs and arrives at atMs, both of
-// which may lie ahead; times must not go back. It goes through the front end: one
-// that can never be served ends here as rejected.
-func (in *Instance) Submit(r *engine.Request, sentMs, atMs float64) {
+// Submit hands over a request that arrives at atMs, which may lie ahead; times must
+// not go back. It goes through the front end: one that can never be served ends
+// here as rejected.
+func (in *Instance) Submit(r *engine.Request, atMs float64) {
 	row := in.ledger.Row(r.Row)
 	row.Bucket, row.Instance, row.SubmitMs = in.bucket, in.id, atMs
 	if reason := in.rank.Refuse(r); reason != "" {
 		in.end(r.Row, metrics.Rejected, reason, atMs)
 		return
 	}
-	in.inbox.push(submission{sentMs, atMs, *r})
+	in.inbox.push(submission{atMs, *r})
 	in.forgetPlan()
 }
 
 // Cancel ends a request at nowMs, to which the instance has been advanced.
 func (in *Instance) Cancel(row int32, status metrics.Status, reason string, nowMs float64) bool {
-	in.fx.Events = in.fx.Events[:0]
+	in.fx.Reset()
 	if !in.inbox.remove(row) && !in.rank.Cancel(row, &in.fx) {
 		return false
 	}
 	in.plan.drop()
 	in.apply(nowMs)
 	in.end(row, status, reason, nowMs)
-	if in.decided == in.complete { // nobody else would wake it
-		in.nowMs, in.due = nowMs, true
-	}
+	in.wake(nowMs)
 	return true
 }
 
-// Abandon ends all open requests of the instance at nowMs. It can only be asked
-// for its statistics afterwards.
+// wake makes an instance without a pass in flight decide at nowMs.
+func (in *Instance) wake(nowMs float64) {
+	if in.decided == in.complete {
+		in.nowMs, in.due = nowMs, true
+	}
+}
+
+// Abandon ends all open requests of the instance at nowMs, to which it has been
+// advanced. It can only be asked for its statistics afterwards.
 func (in *Instance) Abandon(status metrics.Status, reason string, nowMs float64) {
-	in.err = in.AdvanceTo(nowMs)
-	in.fx.Events = in.fx.Events[:0]
+	in.fx.Reset()
 	in.rank.Abandon(&in.fx)
 	in.apply(nowMs)
+	in.endMs = max(in.busyFromMs, min(in.endMs, nowMs)) // passes in flight are cut short
 	in.ledger.OpenRows(func(n int32, r *metrics.Row) {
 		if r.Bucket == in.bucket && r.Instance == in.id {
 			in.end(n, status, reason, nowMs)
@@ -115,10 +129,10 @@ func (in *Instance) Abandon(status metrics.Status, reason string, nowMs float64)
 }
 
 // Load is the state at nowMs, to which the instance has been advanced. Requests
-// that have been sent and have not arrived count as waiting.
+// that have arrived and have not been looked at wait.
 func (in *Instance) Load(nowMs float64) engine.Load {
 	l := in.rank.Load()
-	for i := 0; i < in.inbox.len() && in.inbox.at(i).sentMs <= nowMs; i++ {
+	for i := 0; i < in.inbox.len() && in.inbox.at(i).atMs <= nowMs; i++ {
 		l.Waiting++
 		l.PrefillTokens += int(in.inbox.at(i).request.InputTokens)
 	}
@@ -130,7 +144,7 @@ func (in *Instance) Resident(prompt *token.Seq) int { return in.rank.Resident(pr
 
 // Use is what the instance has done.
 func (in *Instance) Use() metrics.Use {
-	return metrics.Use{Bucket: in.bucket, Instance: in.id, Passes: int64(in.decided), BusyMs: in.busyMs, Gaps: &in.gaps}
+	return metrics.Use{Bucket: in.bucket, Instance: in.id, Passes: int64(in.decided), BusyMs: in.busyUntil(math.Inf(1)), Gaps: &in.gaps}
 }
 
 // Sample looks at the instance at nowMs, at the end of that instant.
@@ -144,7 +158,7 @@ func (in *Instance) Sample(nowMs float64) (metrics.Sample, error) {
 		Queue: int32(l.Waiting), Running: int32(l.Running), KVUsed: int32(l.BlocksUsed), KVTotal: int32(l.BlocksTotal),
 	}
 	if past := nowMs - in.sampled.atMs; past > 0 {
-		s.BusyFraction = (busy - in.sampled.busyMs) / past
+		s.BusyFraction = min(max(0, (busy-in.sampled.busyMs)/past), 1)
 	}
 	in.sampled.atMs, in.sampled.busyMs = nowMs, busy
 	return s, nil
@@ -152,10 +166,7 @@ func (in *Instance) Sample(nowMs float64) (metrics.Sample, error) {
 
 // busyUntil is the device time used up to nowMs.
 func (in *Instance) busyUntil(nowMs float64) float64 {
-	if in.decided > in.complete && in.endMs > nowMs { // passes in flight follow one another
-		return in.busyMs - (in.endMs - nowMs)
-	}
-	return in.busyMs
+	return in.busyMs + (min(in.endMs, nowMs) - in.busyFromMs)
 }
 
 // Bucket and ID name the instance.
@@ -171,12 +182,21 @@ func (in *Instance) Fold(all bool) *metrics.Gaps {
 
 // apply turns effects into the lives of requests.
 func (in *Instance) apply(nowMs float64) {
+	for i := range in.fx.Blocks {
+		e := &in.fx.Blocks[i]
+		at := nowMs
+		if e.Kind == engine.Stored {
+			at = in.log.End(e.Pass)
+		}
+		in.tiers.note(in, e, at)
+	}
 	for i := range in.fx.Events {
 		e := &in.fx.Events[i]
 		row := in.ledger.Row(e.Row)
 		switch e.Kind {
 		case engine.Admitted:
 			row.Admit(nowMs, e.N)
+			in.countTiers(row)
 			in.tell(routing.Admission, e)
 		case engine.Preempted:
 			row.Preemptions++
@@ -190,6 +210,41 @@ func (in *Instance) apply(nowMs float64) {
 		case engine.Rejected:
 			in.end(e.Row, metrics.Rejected, e.Reason, in.log.End(e.Pass))
 		}
+	}
+}
+
+// countTiers says where the blocks of a prompt came from that is admitted for the
+// first time.
+func (in *Instance) countTiers(row *metrics.Row) {
+	t := &row.Tiers
+	if row.Admissions > 1 {
+		return
+	}
+	if t.L0 < 0 { // it did not wait for a load
+		t.L0, t.L1, t.Remote, t.LoadWaitMs = row.CachedTokens/in.blockSize, 0, 0, 0
+	}
+	t.Miss = row.InputTokens/in.blockSize - t.L0 - t.L1 - t.Remote
+	t.RemoteStale = max(t.RemoteStale, 0)
+}
+
+// look takes in what happened to the instance's blocks. Evictions since pass first
+// was decided, at firstMs, have not been told.
+func (in *Instance) look(first int, firstMs float64) {
+	if in.tiered == nil {
+		return
+	}
+	in.fx.Reset()
+	in.tiered.Look(&in.fx)
+	for i := range in.fx.Blocks {
+		e := &in.fx.Blocks[i]
+		at := firstMs
+		switch {
+		case e.Kind == engine.Stored:
+			at = in.log.End(e.Pass)
+		case e.Pass > first:
+			at = in.log.End(e.Pass - in.depth)
+		}
+		in.tiers.note(in, e, at)
 	}
 }
 
@@ -221,8 +276,8 @@ func (in *Instance) Ended(visit func(Ended)) {
 
 // submission is a request on its way to the rank.
 type submission struct {
-	sentMs, atMs float64
-	request      engine.Request
+	atMs    float64
+	request engine.Request
 }
 
 // inbox holds submissions in order of time.

@@ -120,8 +120,12 @@ func (w *world) live(t *rapid.T) *life {
 	for _, c := range w.calls {
 		ledger.Open(metrics.Label{Request: c.request.ID}, c.atMs, c.request.InputTokens, c.request.MaxTokens)
 	}
-	in := NewInstance(0, 0, Equipment{Rank: paged.New(&w.settings), Model: w.model, HostMs: w.hostMs, Ledger: ledger})
-	return &life{t: t, in: in, ledger: ledger, left: w.calls, leave: w.cancels}
+	return &life{t: t, in: w.instance(0, ledger), ledger: ledger, left: w.calls, leave: w.cancels}
+}
+
+// instance is an idle one.
+func (w *world) instance(id int32, ledger *metrics.Ledger) *Instance {
+	return NewInstance(0, id, Equipment{Rank: paged.New(&w.settings), Model: w.model, HostMs: w.hostMs, Ledger: ledger})
 }
 
 func (l *life) must(err error) {
@@ -146,7 +150,7 @@ func (l *life) nextMs() float64 {
 func (l *life) submit(untilMs float64) {
 	for len(l.left) > 0 && l.left[0].atMs <= untilMs {
 		c := l.left[0]
-		l.in.Submit(&c.request, c.atMs, c.atMs)
+		l.in.Submit(&c.request, c.atMs)
 		l.left = l.left[1:]
 	}
 }
@@ -194,7 +198,7 @@ func (l *life) nosily() {
 		case 1:
 			s, err := l.in.Sample(now)
 			l.must(err)
-			if s.BusyFraction < -1e-9 || s.BusyFraction > 1+1e-9 {
+			if s.BusyFraction < 0 || s.BusyFraction > 1 {
 				l.t.Fatalf("busy %v of the time from %v to %v ms", s.BusyFraction, sampled, now)
 			}
 			busy += s.BusyFraction * (now - sampled)
@@ -260,7 +264,7 @@ func TestLookingChangesNothing(t *testing.T) {
 		a.byTheBook()
 		b.nosily()
 		sameLives(t, "looked at when due, and all the time", a, b)
-		if x, y := a.in.Use().BusyMs, b.in.Use().BusyMs; math.Abs(x-y) > 1e-9 {
+		if x, y := a.in.Use().BusyMs, b.in.Use().BusyMs; x != y {
 			t.Fatalf("busy %v, %v", x, y)
 		}
 	})

@@ -14,8 +14,8 @@ var doubles = map[string]func() routing.Placement{
 	"below_zero":  func() routing.Placement { return &wrong{target: -1} },
 	"impostor":    func() routing.Placement { return &wrong{otherRow: true} },
 	"releases_it": func() routing.Placement { return &wrong{releases: true} },
-	"shortest":    func() routing.Placement { return routing.Immediate(shortest{}, true) },
-	"far_away":    func() routing.Placement { return routing.Immediate(farAway{}, false) },
+	"shortest":    func() routing.Placement { return routing.Immediate(shortest{}, routing.Views) },
+	"far_away":    func() routing.Placement { return routing.Immediate(farAway{}, 0) },
 	"gossip":      func() routing.Placement { return &gossip{} },
 }
 
@@ -110,7 +110,6 @@ func (p *wrong) Tell(n routing.Notice, _ float64, released []routing.Choice) []r
 // shortest looks at all targets and takes the one with the fewest requests.
 type shortest struct{}
 
-func (shortest) Worker(routing.Change) {}
 func (shortest) RouteInstance(r *routing.Request, v routing.View, _ float64) (routing.Choice, error) {
 	best, fewest := 0, math.MaxInt
 	for i := range v.Len() {
@@ -124,7 +123,6 @@ func (shortest) RouteInstance(r *routing.Request, v routing.View, _ float64) (ro
 // farAway needs 3 ms to get a request to its target.
 type farAway struct{}
 
-func (farAway) Worker(routing.Change) {}
 func (farAway) RouteInstance(r *routing.Request, _ routing.View, _ float64) (routing.Choice, error) {
 	return routing.Choice{Row: r.Row, DelayMs: 3}, nil
 }

@@ -72,11 +72,12 @@ func (in *Instance) commit(untilMs float64) bool {
 	}
 	n := in.before(untilMs)
 	in.rank.Skip(n)
-	in.busyMs += p.ends[n-1] - max(in.nowMs, in.endMs)
+	in.startMs()
 	in.log.Extend(p.ends[:n], int32(p.stretch.Continued))
 	in.decided += n
 	in.endMs = p.ends[n-1]
 	p.ends = p.ends[n:]
+	in.look(in.decided-n, in.nowMs)
 	if done := in.decided - in.depth - in.complete; done > 0 {
 		in.nowMs = in.log.End(in.decided - in.depth - 1)
 		in.finish(done)

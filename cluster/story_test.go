@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"text/tabwriter"
 
 	"github.com/cockroachdb/datadriven"
 
@@ -54,7 +53,8 @@ var language = map[string]func(*story, *testing.T, *datadriven.TestData) string{
 	// An idle instance: 64 blocks of 4 tokens, 64 tokens and 4 requests a pass, 10 ms
 	// for a prefill and 2 for a decode, the rules of the reference simulator (set-up F of
 	// spec/replay.md 10), changed by blocks=, budget=, seqs=, chunking=off,
-	// caching=off, prefill=, decode=, host_us=; rules=vllm (synchronous unless async=on).
+	// caching=off, prefill=, decode=, host_us=; rules=vllm (synchronous
+	// unless async=on; policy=priority).
 	//
 	//	instance decode=1
 	//	----
@@ -70,7 +70,7 @@ var language = map[string]func(*story, *testing.T, *datadriven.TestData) string{
 	"cluster": (*story).begin,
 
 	// Requests handed to the instance, one a line: a name, prompt and output length, and
-	// when it arrives, which may lie ahead.
+	// when it arrives, which may lie ahead; priority=N besides.
 	//
 	//	submit
 	//	A 8/2 at=0
@@ -126,16 +126,17 @@ var language = map[string]func(*story, *testing.T, *datadriven.TestData) string{
 	// One instant of a cluster: what ends, ends; decisions are made. Again until the
 	// cluster has nothing more to do then.
 	//
-	//	instant at=0
+	//	instant at=12
 	//	----
-	//	A: completed at 0, tokens: 2
-	//	to be settled next: 12
+	//	A: completed at 12, tokens: 2
+	//	to be settled next: 14
 	"instant": (*story).instant,
 
 	// Everything from here on, for an instance or a cluster.
 	//
 	//	run
 	//	----
+	//	A: completed at 14, tokens: 3
 	//	at 14 nothing is left to do
 	"run": (*story).run,
 
@@ -171,9 +172,9 @@ func (s *story) begin(t *testing.T, td *datadriven.TestData) string {
 		s.instances = append(s.instances, NewInstance(0, int32(i), s.equipment(t, td)))
 	}
 	if name == "round_robin" {
-		s.placement = routing.New(routing.Defaults())
-	} else if make, known := doubles[name]; known {
-		s.placement = make()
+		s.placement = routing.New(routing.Defaults(), 42)
+	} else if double, known := doubles[name]; known {
+		s.placement = double()
 	} else {
 		td.Fatalf(t, "unknown placement %q", name)
 	}
@@ -191,6 +192,7 @@ func (s *story) equipment(t *testing.T, td *datadriven.TestData) Equipment {
 	td.MaybeScanArgs(t, "seqs", &settings.MaxNumSeqs)
 	settings.EnableChunkedPrefill, settings.EnablePrefixCaching = !is(td, "chunking", "off"), !is(td, "caching", "off")
 	settings.VLLM.AsyncScheduling = settings.Rules == "aisimulate" || is(td, "async", "on")
+	td.MaybeScanArgs(t, "policy", &settings.VLLM.Policy)
 	if err := paged.Resolve(&settings); err != nil {
 		td.Fatalf(t, "%v", err)
 	}
@@ -219,8 +221,9 @@ func (s *story) arrivals(t *testing.T, td *datadriven.TestData) []arrival {
 	for _, text := range strings.Split(td.Input, "\n") {
 		var a arrival
 		r := &a.request
-		if _, err := fmt.Sscanf(text, "%s %d/%d at=%g", &r.ID, &r.InputTokens, &r.MaxTokens, &a.atMs); err != nil {
-			td.Fatalf(t, "%q: want a name, IN/OUT and at=MS", text)
+		n, _ := fmt.Sscanf(text, "%s %d/%d at=%g priority=%d", &r.ID, &r.InputTokens, &r.MaxTokens, &a.atMs, &r.Priority)
+		if n < 4 {
+			td.Fatalf(t, "%q: want a name, IN/OUT, at=MS, and perhaps priority=N", text)
 		}
 		r.Row = s.ledger.Open(metrics.Label{Request: r.ID}, a.atMs, r.InputTokens, r.MaxTokens)
 		r.Arrival = float64(r.Row)
@@ -232,7 +235,7 @@ func (s *story) arrivals(t *testing.T, td *datadriven.TestData) []arrival {
 
 func (s *story) submit(t *testing.T, td *datadriven.TestData) string {
 	for _, a := range s.arrivals(t, td) {
-		s.instances[0].Submit(&a.request, a.atMs, a.atMs)
+		s.instances[0].Submit(&a.request, a.atMs)
 	}
 	return s.ended() + s.next()
 }
@@ -253,17 +256,6 @@ func (s *story) start(t *testing.T, td *datadriven.TestData) string {
 	ms := at(t, td)
 	err := s.instances[0].Start(ms)
 	return s.picture(ms, err)
-}
-
-// picture is what a look at the instance shows.
-func (s *story) picture(ms float64, err error) string {
-	if err != nil {
-		return "error: " + err.Error()
-	}
-	in := s.instances[0]
-	l := in.Load(ms)
-	return fmt.Sprintf("at %v: %d running, %d waiting; passes: %d decided, %d complete\n%s%s",
-		ms, l.Running, l.Waiting, in.decided, in.complete, s.ended(), s.next())
 }
 
 func (s *story) sample(t *testing.T, td *datadriven.TestData) string {
@@ -343,37 +335,6 @@ func (s *story) settle(ms float64) (string, error) {
 	}
 }
 
-// ended tells who has ended on the instance.
-func (s *story) ended() string {
-	var b strings.Builder
-	for _, in := range s.instances {
-		in.Ended(func(e Ended) { b.WriteString(s.end(e)) })
-	}
-	return b.String()
-}
-
-func (s *story) end(e Ended) string {
-	reason := ""
-	if why := s.ledger.Row(e.Row).Reason; why != "" {
-		reason = ", " + why
-	}
-	return fmt.Sprintf("%s: %s at %v, tokens: %d%s\n", s.names[e.Row], e.Status, e.AtMs, e.OutputTokens, reason)
-}
-
-// next is when somebody has to look again.
-func (s *story) next() string {
-	next, what := math.Inf(1), "looked at"
-	if s.cluster != nil {
-		next, what = s.cluster.NextMs(), "to be settled"
-	} else {
-		next = s.instances[0].NextMs()
-	}
-	if math.IsInf(next, 1) {
-		return what + " next: never"
-	}
-	return fmt.Sprintf("%s next: %v", what, next)
-}
-
 func (s *story) run(t *testing.T, td *datadriven.TestData) string {
 	now := math.Inf(-1)
 	var ended strings.Builder
@@ -399,40 +360,4 @@ func (s *story) run(t *testing.T, td *datadriven.TestData) string {
 		}
 		ended.WriteString(more)
 	}
-}
-
-func (s *story) told(*testing.T, *datadriven.TestData) string {
-	words := map[engine.Kind]string{engine.Admitted: "admitted", engine.First: "first token", engine.Finished: "end"}
-	var heard []string
-	for _, n := range s.placement.(*gossip).heard {
-		heard = append(heard, fmt.Sprintf("at %v: %s %s", n.atMs, s.names[n.Row], words[n.Kind]))
-	}
-	return strings.Join(heard, "\n")
-}
-
-func (s *story) rows(*testing.T, *datadriven.TestData) string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "request\tstatus\tinstance\tsubmit\tadmit\tfirst\tsecond\tlast\tend\ttokens\treason")
-	for i, name := range s.names {
-		r := s.ledger.Row(int32(i))
-		fmt.Fprintf(w, "%s\t%s\t%s", name, r.Status, known(float64(r.Instance)))
-		for _, ms := range []float64{r.SubmitMs, r.AdmitMs, r.FirstMs, r.SecondMs, r.LastMs, r.EndMs} {
-			fmt.Fprintf(w, "\t%s", known(ms))
-		}
-		reason := "-"
-		if r.Reason != "" {
-			reason = r.Reason
-		}
-		fmt.Fprintf(w, "\t%d of %d\t%s\n", r.OutputTokens, r.RequestedTokens, reason)
-	}
-	w.Flush()
-	return b.String()
-}
-
-func known(v float64) string {
-	if math.IsNaN(v) || v < 0 {
-		return "-"
-	}
-	return fmt.Sprint(v)
 }

@@ -73,7 +73,7 @@ func (in *Instance) NextMs() float64 {
 		return in.nowMs
 	}
 	wake, flying := in.wakeMs()
-	if !flying {
+	if !flying || in.tells&routing.Admission != 0 {
 		return wake
 	}
 	if pass, ok := in.rank.NextEffect(in.tells&routing.FirstToken != 0); ok {
@@ -97,7 +97,7 @@ func (in *Instance) wakeMs() (ms float64, flying bool) {
 // finish completes the n oldest passes.
 func (in *Instance) finish(n int) {
 	in.complete += n
-	in.fx.Events = in.fx.Events[:0]
+	in.fx.Reset()
 	in.rank.Complete(n, &in.fx)
 	in.apply(in.nowMs)
 }
@@ -132,9 +132,10 @@ func (in *Instance) deliver() {
 // at this instant.
 func (in *Instance) schedule() bool {
 	in.plan.drop()
-	in.fx.Events = in.fx.Events[:0]
+	in.fx.Reset()
 	d := in.rank.Schedule(&in.pass, &in.fx)
 	in.apply(in.nowMs)
+	in.look(in.decided, in.nowMs)
 	if d != engine.Decided {
 		in.sealed = in.decided > in.complete
 		return d == engine.Changed
@@ -144,12 +145,20 @@ func (in *Instance) schedule() bool {
 		in.err = fmt.Errorf("instance %d at %v ms: %w", in.id, in.nowMs, err)
 		return false
 	}
-	start := max(in.nowMs, in.endMs)
-	in.endMs = in.after(start, cost)
-	in.busyMs += in.endMs - start
+	in.endMs = in.after(in.startMs(), cost)
 	in.log.Append(in.endMs, int32(in.pass.Continued))
 	in.decided++
 	return true
+}
+
+// startMs is when the pass decided now starts: at once, or when the passes in
+// flight are over. A gap ends a busy time.
+func (in *Instance) startMs() float64 {
+	if in.nowMs > in.endMs {
+		in.busyMs += in.endMs - in.busyFromMs
+		in.busyFromMs, in.endMs = in.nowMs, in.nowMs
+	}
+	return in.endMs
 }
 
 // after is the end of a pass that starts at start. The parts are added one by

@@ -18,7 +18,7 @@ func (w *world) serve(t *rapid.T, n int, p routing.Placement) *metrics.Ledger {
 	ledger := &metrics.Ledger{}
 	var instances []*Instance
 	for i := range n {
-		instances = append(instances, NewInstance(0, int32(i), Equipment{Rank: paged.New(&w.settings), Model: w.model, HostMs: w.hostMs, Ledger: ledger}))
+		instances = append(instances, w.instance(int32(i), ledger))
 	}
 	c, left := New(instances, p), w.calls
 	must := func(err error) {

@@ -28,7 +28,7 @@ type Config struct {
 	Cluster Cluster           `yaml:"cluster" json:"cluster" doc:"the instances and who chooses among them"`
 	SLA     *metrics.SLA      `yaml:"sla" json:"sla" doc:"bounds that a request has to keep to count as goodput; null: none"`
 	Limits  workload.Limits   `yaml:"limits" json:"limits" doc:"what ends a run early; 0 is a limit of 0"`
-	Seed    int64             `yaml:"seed" json:"seed" doc:"seed of every random choice; nothing in a simulation is left to chance yet"`
+	Seed    int64             `yaml:"seed" json:"seed" doc:"seed of every random choice"`
 	Output  Output            `yaml:"output" json:"output" doc:"the files of a run"`
 
 	repeats *repeated     // set if the configuration is that of an earlier run
@@ -119,7 +119,11 @@ func (c *Cluster) validate() error {
 	var p setting.Problems
 	p.Check(c.Topology == "aggregated", "topology", c.Topology, "aggregated")
 	p.Check(c.NumInstances >= 1 && c.NumInstances <= maxInstances, "num_instances", c.NumInstances, "from 1 to 1000000")
-	p.Under("router", c.Router.Validate())
+	if err := c.Router.Validate(); err != nil {
+		p.Under("router", err)
+	} else {
+		p.Under("router", c.Router.Without(routing.Content|routing.Prices))
+	}
 	return p.Err()
 }
 

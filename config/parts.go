@@ -84,7 +84,7 @@ func (s *Simulation) newLoop() *simulate.Loop {
 	ledger := &metrics.Ledger{KeepTokens: s.record != nil && c.Output.Tokens}
 	loop := &simulate.Loop{
 		Driver: s.driver, Ledger: ledger, Observer: &observer{tally: s.tally, record: s.record, progress: s.options.Progress, calls: calls},
-		Service: cluster.New(s.instances(ledger), routing.New(c.Cluster.Router)),
+		Service: cluster.New(s.instances(ledger), routing.New(c.Cluster.Router, uint64(c.Seed))),
 		CapMs:   c.capMs(), Workers: s.options.Workers,
 	}
 	if s.record != nil && c.Output.Samples {

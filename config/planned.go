@@ -9,8 +9,6 @@ var planned = []string{
 	"latency.gpu", "latency.model_name", "latency.path",
 	"cluster.prefill_instances", "cluster.decode_instances", "cluster.buckets", "cluster.global_router", "cluster.meta_store",
 	"cluster.cache", "cluster.transfer", "cluster.on_unroutable", "cluster.scaling",
-	"cluster.router.load_alpha", "cluster.router.score_alpha", "cluster.router.score_beta", "cluster.router.prefix_k",
-	"cluster.router.affinity_fan_out", "cluster.router.precise_probe_latency_us", "cluster.router.precise_probe_topk",
 	"cluster.router.kv_event_lag_ms",
 	"output.routing_log", "output.passes", "output.timeline", "output.parquet",
 }

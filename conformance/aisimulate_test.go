@@ -224,7 +224,7 @@ func (c *replayCase) run(t *testing.T, dir string, stepwise bool) *replay {
 	got := &replay{rows: map[int]metrics.Row{}, tally: metrics.NewTally(setup)}
 	defer got.tally.Close()
 	loop := simulate.Loop{
-		Driver: driver, Service: cluster.New(instances, routing.New(routing.Defaults())), Ledger: ledger, Observer: got,
+		Driver: driver, Service: cluster.New(instances, routing.New(routing.Defaults(), 42)), Ledger: ledger, Observer: got,
 		CapMs: math.Inf(1), SampleMs: 1000, Stepwise: stepwise,
 	}
 	if c.CapMs != nil {

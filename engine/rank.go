@@ -49,11 +49,17 @@ type Event struct {
 }
 
 // Effects collects events in the order in which they happen. The caller owns it
-// and empties it; its storage is reused.
-type Effects struct{ Events []Event }
+// and empties it; its storage is reused. Blocks is for ranks with tiers only.
+type Effects struct {
+	Events []Event
+	Blocks []BlockEvent
+}
 
 // Add appends an event.
 func (fx *Effects) Add(e Event) { fx.Events = append(fx.Events, e) }
+
+// Reset empties it.
+func (fx *Effects) Reset() { fx.Events, fx.Blocks = fx.Events[:0], fx.Blocks[:0] }
 
 // Pass is a decided pass.
 type Pass struct {

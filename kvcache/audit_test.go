@@ -19,8 +19,8 @@ func audit(p *Pool) error {
 		if p.nodes[nd.parent].hi != nd.lo {
 			return fmt.Errorf("node %d starts at %d, its parent ends at %d", n, nd.lo, p.nodes[nd.parent].hi)
 		}
-		for c := nd.first; c != none; c = p.copies[c].next {
-			if p.copies[c].refs > 0 {
+		for c := nd.first; c != none; c = p.entries[c].next {
+			if p.entries[c].is.refs > 0 {
 				active[c] = nd.len()
 			}
 		}
@@ -37,13 +37,13 @@ func audit(p *Pool) error {
 		}
 	}
 	seen := map[int32]bool{}
-	for c := p.head; c != none; c = p.copies[c].newer {
-		if seen[c] || p.copies[c].refs != 0 {
+	for c := p.unused.oldest; c != none; c = p.entries[c].newer {
+		if seen[c] || p.entries[c].is.refs != 0 {
 			return fmt.Errorf("copy %d is in the idle list twice, or held", c)
 		}
 		seen[c] = true
-		if n := p.copies[c].node; n == none {
-			idle += p.copies[c].blocks
+		if n := p.entries[c].node; n == none {
+			idle += p.entries[c].is.blocks
 		} else {
 			idle += p.nodes[n].len()
 		}

@@ -12,8 +12,27 @@ type Pool struct {
 	caching bool
 	leases  uint32 // number of the last lease
 
-	tree
-	lru
+	tree[physical]
+	unused list // copies without a reference
+
+	evicted func(words []uint64, lo, hi int32, step int)
+	step    int
+	taken   []taking
+}
+
+// taking is how many blocks were active after some were taken in a step.
+type taking struct {
+	active int32
+	step   int
+}
+
+// physical is one copy of a node's blocks. Content that is computed twice is there
+// twice; copies of a node are listed oldest first. A run of blocks that nobody can
+// name has a copy without a node.
+type physical struct {
+	refs   int32
+	lease  uint32 // who computed it
+	blocks int32  // without a node: how many
 }
 
 // NewPool is an empty pool of the given number of blocks. Without caching nothing
@@ -21,7 +40,7 @@ type Pool struct {
 func NewPool(blocks int, caching bool) *Pool {
 	p := &Pool{size: int32(blocks), caching: caching}
 	p.tree.init()
-	p.lru.init()
+	p.unused.init()
 	return p
 }
 
@@ -37,6 +56,16 @@ func (p *Pool) Idle() int32 { return min(p.idle, p.size-p.active) }
 // Available is the number of blocks without a reference: what a request could
 // get, idle ones by eviction.
 func (p *Pool) Available() int32 { return p.size - p.active }
+
+// Watch makes the pool report content whose last copy is evicted, with the step in
+// which the blocks were taken that it had to make room for; see [Pool.At].
+func (p *Pool) Watch(evicted func(words []uint64, lo, hi int32, step int)) { p.evicted = evicted }
+
+// At names the step in which blocks are taken from now on.
+func (p *Pool) At(step int) { p.step = step }
+
+// Settle carries out the evictions that are owed, so that they are reported.
+func (p *Pool) Settle() { p.settle() }
 
 // Lease is what one admission of a request holds. The holder sets Words and Grows
 // before [Pool.Take] and keeps count of its blocks; the pool keeps the rest.
@@ -87,7 +116,7 @@ func (p *Pool) Match(words []uint64, limit int32) Hit {
 		}
 		nd := &p.nodes[k]
 		n := common(nd.words[nd.lo:nd.hi], words[nd.lo:limit])
-		if p.copies[nd.first].refs == 0 {
+		if p.entries[nd.first].is.refs == 0 {
 			h.Idle += n
 		}
 		h.Blocks += n
@@ -108,20 +137,20 @@ func (p *Pool) Take(l *Lease, h Hit, fresh int32) {
 		panic("kvcache: more blocks taken than there are")
 	}
 	if h.Blocks < p.nodes[h.node].hi {
-		h.node = p.split(h.node, h.Blocks)
+		h.node = p.cut(h.node, h.Blocks)
 	}
 	for n := h.node; n != root; n = p.nodes[n].parent {
 		c := p.nodes[n].first
-		if p.copies[c].refs == 0 {
-			p.unlink(c)
+		if p.entries[c].is.refs == 0 {
+			p.unlink(&p.unused, c)
 			p.count(p.nodes[n].len())
 		}
-		p.copies[c].refs++
+		p.entries[c].is.refs++
 	}
 	p.leases++
 	l.id, l.tip, l.path = p.leases, h.node, h.Blocks
 	p.grows(l, l.tip)
-	p.active += fresh
+	p.take(fresh)
 }
 
 // Grow takes n more blocks for leases that exist; whoever holds a lease knows how
@@ -130,7 +159,15 @@ func (p *Pool) Grow(n int32) {
 	if n > p.Available() {
 		panic("kvcache: more blocks taken than there are")
 	}
+	p.take(n)
+}
+
+// take makes n blocks active that may have to be evicted for it.
+func (p *Pool) take(n int32) {
 	p.active += n
+	if p.evicted != nil && n > 0 {
+		p.taken = append(p.taken, taking{p.active, p.step})
+	}
 }
 
 // Register makes the blocks of l up to upTo findable. Blocks whose content is
@@ -147,15 +184,16 @@ func (p *Pool) Register(l *Lease, upTo int32) {
 		case k != 0:
 			nd := &p.nodes[k]
 			if end := b + common(nd.words[b:nd.hi], l.Words[b:upTo]); end < nd.hi {
-				k = p.split(k, end)
+				k = p.cut(k, end)
 			}
-			p.addCopy(k, l.id)
+			p.addEntry(k, physical{refs: 1, lease: l.id})
 			tip = k
 		case p.extendable(tip, l.id):
 			p.nodes[tip].words = l.Words
 			p.nodes[tip].hi = upTo
 		default:
-			tip = p.addNode(tip, l, b, upTo)
+			tip = p.addNode(tip, l.Words, b, upTo)
+			p.addEntry(tip, physical{refs: 1, lease: l.id})
 		}
 	}
 	if tip != l.tip {
@@ -178,15 +216,15 @@ func (p *Pool) Release(l *Lease, held, full int32) {
 	p.active -= held - full
 	if n := full - l.path; n > 0 {
 		p.count(-n)
-		p.push(p.nameless(n))
+		p.push(&p.unused, p.newEntry(none, physical{blocks: n}))
 	}
 	p.shrinks(l, l.tip)
 	for n := l.tip; n != root; n = p.nodes[n].parent {
 		c := p.held(n, l.id)
-		p.copies[c].refs--
-		if p.copies[c].refs == 0 {
+		p.entries[c].is.refs--
+		if p.entries[c].is.refs == 0 {
 			p.count(-p.nodes[n].len())
-			p.push(c)
+			p.push(&p.unused, c)
 		}
 	}
 	l.tip, l.path = root, 0
@@ -206,24 +244,37 @@ func (p *Pool) count(n int32) {
 	p.idle -= n
 }
 
-// settle carries out the evictions that are owed.
+// settle carries out the evictions that are owed, for those who are told step by
+// step.
 func (p *Pool) settle() {
-	for over := p.active + p.idle - p.size; over > 0; over = p.active + p.idle - p.size {
-		p.evict(over)
+	step := p.step
+	for _, t := range p.taken {
+		p.step = t.step
+		p.shrinkTo(p.size - t.active)
+	}
+	p.step, p.taken = step, p.taken[:0]
+	p.shrinkTo(p.size - p.active)
+}
+
+// shrinkTo evicts until at most n blocks are idle.
+func (p *Pool) shrinkTo(n int32) {
+	for p.idle > n {
+		p.evict(p.idle - n)
 	}
 }
 
 // evict drops at most n idle blocks: the end of the run that was released first.
 func (p *Pool) evict(n int32) {
-	c := p.oldest()
-	nd := p.copies[c].node
+	c := p.unused.oldest
+	nd := p.entries[c].node
 	if nd == none {
-		n = min(n, p.copies[c].blocks)
-		p.copies[c].blocks -= n
+		is := &p.entries[c].is
+		n = min(n, is.blocks)
+		is.blocks -= n
 		p.idle -= n
-		if p.copies[c].blocks == 0 {
-			p.unlink(c)
-			p.freeCopy(c)
+		if is.blocks == 0 {
+			p.unlink(&p.unused, c)
+			p.freeEntry(c)
 		}
 		return
 	}
@@ -232,14 +283,74 @@ func (p *Pool) evict(n int32) {
 	p.idle -= n
 	switch {
 	case n == node.len():
-		p.unlink(c)
 		p.removeCopy(nd, c)
-	case p.copies[c].next == none && node.first == c:
+	case p.entries[c].next == none && node.first == c:
 		node.hi -= n
+		p.tell(node, node.hi, node.hi+n)
 	default: // another copy stays whole
-		p.split(nd, node.hi-n)
-		p.unlink(c)
+		p.cut(nd, node.hi-n)
 		p.removeCopy(nd, c)
+	}
+}
+
+// removeCopy drops an idle copy of node n, and n with its last copy.
+func (p *Pool) removeCopy(n, c int32) {
+	p.unlink(&p.unused, c)
+	p.removeEntry(n, c)
+	if nd := &p.nodes[n]; nd.first == none {
+		p.tell(nd, nd.lo, nd.hi)
+		p.removeNode(n)
+	}
+}
+
+// tell reports that content is gone.
+func (p *Pool) tell(n *node, lo, hi int32) {
+	if p.evicted != nil {
+		p.evicted(n.words, lo, hi, p.step)
+	}
+}
+
+// cut splits node n at block m. The end of a run goes before its beginning.
+func (p *Pool) cut(n, m int32) int32 {
+	return p.split(n, m, func(high, low int32) {
+		if p.entries[high].is.refs == 0 {
+			p.pushAfter(&p.unused, high, low)
+		}
+	})
+}
+
+// held is the copy of node n that lease id refers to: its own if it computed one,
+// else the oldest, which cannot have changed while it was held.
+func (p *Pool) held(n int32, id uint32) int32 {
+	first := p.nodes[n].first
+	for c := first; c != none; c = p.entries[c].next {
+		if p.entries[c].is.lease == id {
+			return c
+		}
+	}
+	return first
+}
+
+// extendable is whether lease id may lengthen node n in place: its own copy is
+// the only one, nobody else refers to it and nothing hangs on it.
+func (p *Pool) extendable(n int32, id uint32) bool {
+	if n == root || p.nodes[n].kids > 0 {
+		return false
+	}
+	c := &p.entries[p.nodes[n].first]
+	return c.next == none && c.is.lease == id && c.is.refs == 1
+}
+
+// grows notes that l, if it registers late, ends at node n; shrinks takes it back.
+func (p *Pool) grows(l *Lease, n int32) {
+	if l.Grows {
+		p.nodes[n].growing++
+	}
+}
+
+func (p *Pool) shrinks(l *Lease, n int32) {
+	if l.Grows {
+		p.nodes[n].growing--
 	}
 }
 

@@ -14,6 +14,14 @@ type plainPool struct {
 	free  int
 	idle  []*plainBlock            // released first comes first
 	known map[string][]*plainBlock // copies of a content, oldest first
+	step  int
+	gone  []goneBlock
+}
+
+// goneBlock is content of which the last copy was evicted.
+type goneBlock struct {
+	key  string
+	step int
 }
 
 type plainBlock struct {
@@ -62,6 +70,9 @@ func (p *plainPool) forget(b *plainBlock) {
 	}
 	c := p.known[b.key]
 	p.known[b.key] = slices.Delete(c, slices.Index(c, b), slices.Index(c, b)+1)
+	if len(c) == 1 {
+		p.gone = append(p.gone, goneBlock{b.key, p.step})
+	}
 }
 
 func (p *plainPool) take(l *plainLease, hit []*plainBlock, fresh int) {
@@ -111,7 +122,15 @@ func TestRunsBehaveLikeBlocks(t *testing.T) {
 			held int
 		}
 		var live []*pair
+		var gone []goneBlock
+		p.Watch(func(words []uint64, lo, hi int32, step int) {
+			for i := hi; i > lo; i-- {
+				gone = append(gone, goneBlock{chainKey(words[:i]), step})
+			}
+		})
 		check := func() {
+			q.step++
+			p.At(q.step)
 			active := size - q.free - len(q.idle)
 			if int(p.Active()) != active || int(p.Idle()) != len(q.idle) {
 				t.Fatalf("active %d idle %d, want %d and %d", p.Active(), p.Idle(), active, len(q.idle))
@@ -175,8 +194,14 @@ func TestRunsBehaveLikeBlocks(t *testing.T) {
 				check()
 			},
 			"": func(t *rapid.T) {
+				if rapid.Bool().Draw(t, "look late") {
+					return
+				}
 				if err := audit(p); err != nil {
 					t.Fatal(err)
+				}
+				if !slices.Equal(gone, q.gone) {
+					t.Fatalf("evicted %v, want %v", gone, q.gone)
 				}
 			},
 		})

@@ -27,7 +27,7 @@ func hash(parent int32, word uint64) uint32 {
 }
 
 // find returns the child of parent that begins with word, 0 if there is none.
-func (t *tree) find(parent int32, word uint64) int32 {
+func (t *tree[E]) find(parent int32, word uint64) int32 {
 	slots := t.kids.slots
 	h, mask := hash(parent, word), uint32(len(slots)-1)
 	for i := h & mask; ; i = (i + 1) & mask {
@@ -44,7 +44,7 @@ func (t *tree) find(parent int32, word uint64) int32 {
 }
 
 // insert adds node n under its own key, which is not there yet.
-func (t *tree) insert(n int32) {
+func (t *tree[E]) insert(n int32) {
 	k := &t.kids
 	if 4*(k.n+1) > 3*len(k.slots) {
 		k.widen()
@@ -55,10 +55,10 @@ func (t *tree) insert(n int32) {
 }
 
 // rename lets the entry of node n stand for node m, which has the same key.
-func (t *tree) rename(n, m int32) { t.kids.slots[t.slotOf(n)].node = m }
+func (t *tree[E]) rename(n, m int32) { t.kids.slots[t.slotOf(n)].node = m }
 
 // remove takes node n out, whose key is still the one it was inserted with.
-func (t *tree) remove(n int32) {
+func (t *tree[E]) remove(n int32) {
 	slots := t.kids.slots
 	mask := uint32(len(slots) - 1)
 	i := t.slotOf(n)
@@ -73,7 +73,7 @@ func (t *tree) remove(n int32) {
 }
 
 // slotOf is where node n stands.
-func (t *tree) slotOf(n int32) uint32 {
+func (t *tree[E]) slotOf(n int32) uint32 {
 	nd := &t.nodes[n]
 	mask := uint32(len(t.kids.slots) - 1)
 	i := hash(nd.parent, nd.words[nd.lo]) & mask

@@ -1,60 +1,58 @@
 package kvcache
 
-// tree is the cached content: runs of blocks, each behind the run of its parent.
-type tree struct {
-	nodes      []node
-	freeNodes  []int32
-	kids       table
-	copies     []copyOf
-	freeCopies []int32
+// tree is content as runs of blocks: each node is a run behind the run of its
+// parent. Entries hang on nodes and cover all of a node's blocks: a physical copy
+// in a [Pool], what an instance holds in a [Directory]. Where something happens to
+// a part of a run, the node is cut in two, and its entries with it.
+type tree[E any] struct {
+	nodes       []node
+	freeNodes   []int32
+	kids        table
+	entries     []entry[E]
+	freeEntries []int32
 }
 
 const (
 	root int32 = 0  // the empty prefix
-	none int32 = -1 // no node, no copy
+	none int32 = -1 // no node, no entry
 )
 
 // node is a run of blocks [lo, hi) of a chain of content, words[lo:hi]. Its
-// ancestors hold blocks [0, lo). What hangs on a node hangs at its end.
+// ancestors are blocks [0, lo). What hangs on a node hangs at its end.
 type node struct {
 	words   []uint64
 	parent  int32
 	lo, hi  int32
-	first   int32 // oldest copy: the one that look-ups find
+	first   int32 // first entry
 	kids    int32
 	growing int32 // leases that end here and register late
 }
 
 func (n *node) len() int32 { return n.hi - n.lo }
 
-// copyOf is one physical copy of a node's blocks. Content that is computed twice
-// is there twice; copies of a node are listed oldest first. A run of blocks that
-// nobody can name has a copy without a node.
-type copyOf struct {
-	node   int32
-	next   int32 // next younger copy of the node
-	refs   int32
-	lease  uint32 // who computed it
-	blocks int32  // without a node: how many
-	// idle list, while refs is 0
+// entry is something that is known of all blocks of a node. Entries of a node
+// keep the order in which they were added; an entry may also stand in a [list].
+type entry[E any] struct {
+	node         int32
+	next         int32 // next entry of the node
 	older, newer int32
+	is           E
 }
 
-func (t *tree) init() {
+func (t *tree[E]) init() {
 	t.nodes = []node{{first: none}}
 	t.kids.init()
 }
 
-// addNode hangs blocks [lo, hi) of l, computed by l, on parent.
-func (t *tree) addNode(parent int32, l *Lease, lo, hi int32) int32 {
-	n := t.newNode(node{words: l.Words, parent: parent, lo: lo, hi: hi, first: none})
+// addNode hangs blocks [lo, hi) of words on parent.
+func (t *tree[E]) addNode(parent int32, words []uint64, lo, hi int32) int32 {
+	n := t.newNode(node{words: words, parent: parent, lo: lo, hi: hi, first: none})
 	t.insert(n)
 	t.nodes[parent].kids++
-	t.addCopy(n, l.id)
 	return n
 }
 
-func (t *tree) newNode(nd node) int32 {
+func (t *tree[E]) newNode(nd node) int32 {
 	if k := len(t.freeNodes); k > 0 {
 		n := t.freeNodes[k-1]
 		t.freeNodes = t.freeNodes[:k-1]
@@ -67,8 +65,8 @@ func (t *tree) newNode(nd node) int32 {
 
 // split cuts node n at block m. The part before m becomes a new node, which is
 // returned; n keeps what lies behind, so that leases and children, which hang at
-// its end, need not be told.
-func (t *Pool) split(n, m int32) int32 {
+// its end, need not be told. Entries are doubled; twin is told each pair.
+func (t *tree[E]) split(n, m int32, twin func(high, low int32)) int32 {
 	low := t.newNode(node{})
 	high := &t.nodes[n]
 	t.nodes[low] = node{words: high.words, parent: high.parent, lo: high.lo, hi: m, first: none, kids: 1}
@@ -76,82 +74,21 @@ func (t *Pool) split(n, m int32) int32 {
 	high.parent, high.lo = low, m
 	t.insert(n)
 	last := none
-	for c := high.first; c != none; c = t.copies[c].next {
-		d := t.newCopy(copyOf{node: low, next: none, refs: t.copies[c].refs, lease: t.copies[c].lease})
+	for c := high.first; c != none; c = t.entries[c].next {
+		d := t.newEntry(low, t.entries[c].is)
 		if last == none {
 			t.nodes[low].first = d
 		} else {
-			t.copies[last].next = d
+			t.entries[last].next = d
 		}
 		last = d
-		if t.copies[c].refs == 0 { // the end of a run goes before its beginning
-			t.insertAfter(c, d)
-		}
+		twin(c, d)
 	}
 	return low
 }
 
-// extendable is whether lease id may lengthen node n in place: its own copy is
-// the only one, nobody else refers to it and nothing hangs on it.
-func (t *tree) extendable(n int32, id uint32) bool {
-	if n == root || t.nodes[n].kids > 0 {
-		return false
-	}
-	c := &t.copies[t.nodes[n].first]
-	return c.next == none && c.lease == id && c.refs == 1
-}
-
-// addCopy adds a copy of node n that lease id has computed and holds.
-func (t *tree) addCopy(n int32, id uint32) {
-	c := t.newCopy(copyOf{node: n, next: none, refs: 1, lease: id})
-	at := &t.nodes[n].first
-	for *at != none {
-		at = &t.copies[*at].next
-	}
-	*at = c
-}
-
-// nameless is a run of n blocks that nobody can look up.
-func (t *tree) nameless(n int32) int32 {
-	return t.newCopy(copyOf{node: none, next: none, blocks: n})
-}
-
-func (t *tree) newCopy(c copyOf) int32 {
-	if k := len(t.freeCopies); k > 0 {
-		i := t.freeCopies[k-1]
-		t.freeCopies = t.freeCopies[:k-1]
-		t.copies[i] = c
-		return i
-	}
-	t.copies = append(t.copies, c)
-	return int32(len(t.copies) - 1)
-}
-
-func (t *tree) freeCopy(c int32) { t.freeCopies = append(t.freeCopies, c) }
-
-// held is the copy of node n that lease id refers to: its own if it computed one,
-// else the oldest, which cannot have changed while it was held.
-func (t *tree) held(n int32, id uint32) int32 {
-	first := t.nodes[n].first
-	for c := first; c != none; c = t.copies[c].next {
-		if t.copies[c].lease == id {
-			return c
-		}
-	}
-	return first
-}
-
-// removeCopy drops copy c of node n, and n with its last copy.
-func (t *tree) removeCopy(n, c int32) {
-	at := &t.nodes[n].first
-	for *at != c {
-		at = &t.copies[*at].next
-	}
-	*at = t.copies[c].next
-	t.freeCopy(c)
-	if t.nodes[n].first != none {
-		return
-	}
+// removeNode takes a node out that has neither entries nor children.
+func (t *tree[E]) removeNode(n int32) {
 	nd := &t.nodes[n]
 	t.remove(n)
 	t.nodes[nd.parent].kids--
@@ -159,15 +96,84 @@ func (t *tree) removeCopy(n, c int32) {
 	t.freeNodes = append(t.freeNodes, n)
 }
 
-// grows notes that l, if it registers late, ends at node n; shrinks takes it back.
-func (t *tree) grows(l *Lease, n int32) {
-	if l.Grows {
-		t.nodes[n].growing++
+// addEntry adds an entry to a node, behind those it has.
+func (t *tree[E]) addEntry(n int32, is E) int32 {
+	c := t.newEntry(n, is)
+	at := &t.nodes[n].first
+	for *at != none {
+		at = &t.entries[*at].next
+	}
+	*at = c
+	return c
+}
+
+// removeEntry drops an entry of a node.
+func (t *tree[E]) removeEntry(n, c int32) {
+	at := &t.nodes[n].first
+	for *at != c {
+		at = &t.entries[*at].next
+	}
+	*at = t.entries[c].next
+	t.freeEntry(c)
+}
+
+// newEntry makes an entry that its node does not list yet.
+func (t *tree[E]) newEntry(n int32, is E) int32 {
+	e := entry[E]{node: n, next: none, older: none, newer: none, is: is}
+	if k := len(t.freeEntries); k > 0 {
+		i := t.freeEntries[k-1]
+		t.freeEntries = t.freeEntries[:k-1]
+		t.entries[i] = e
+		return i
+	}
+	t.entries = append(t.entries, e)
+	return int32(len(t.entries) - 1)
+}
+
+func (t *tree[E]) freeEntry(c int32) { t.freeEntries = append(t.freeEntries, c) }
+
+// list orders entries by the time since which nobody has used them. The links
+// stand in the entries; list has the ends.
+type list struct {
+	oldest, newest int32 // none if empty
+}
+
+func (l *list) init() { l.oldest, l.newest = none, none }
+
+// push puts an entry at the end: it was used last.
+func (t *tree[E]) push(l *list, c int32) {
+	t.entries[c].older, t.entries[c].newer = l.newest, none
+	if l.newest == none {
+		l.oldest = c
+	} else {
+		t.entries[l.newest].newer = c
+	}
+	l.newest = c
+}
+
+// pushAfter puts c directly behind an entry that is in the list.
+func (t *tree[E]) pushAfter(l *list, at, c int32) {
+	next := t.entries[at].newer
+	t.entries[c].older, t.entries[c].newer = at, next
+	t.entries[at].newer = c
+	if next == none {
+		l.newest = c
+	} else {
+		t.entries[next].older = c
 	}
 }
 
-func (t *tree) shrinks(l *Lease, n int32) {
-	if l.Grows {
-		t.nodes[n].growing--
+// unlink takes an entry out.
+func (t *tree[E]) unlink(l *list, c int32) {
+	older, newer := t.entries[c].older, t.entries[c].newer
+	if older == none {
+		l.oldest = newer
+	} else {
+		t.entries[older].newer = newer
+	}
+	if newer == none {
+		l.newest = older
+	} else {
+		t.entries[newer].older = older
 	}
 }

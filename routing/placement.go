@@ -1,6 +1,8 @@
 package routing
 
 import (
+	"strings"
+
 	"github.com/reprise-sim/reprise/engine"
 	"github.com/reprise-sim/reprise/token"
 )
@@ -9,9 +11,12 @@ import (
 type Request struct {
 	Row         int32
 	InputTokens int32
-	Session     string     // "" if none
+	Session     string     // conversation it belongs to; by default its task is one
 	Prompt      *token.Seq // nil if the content is unknown
 	Rank        int32      // preferred rank inside an instance, −1: none
+
+	// Decision is where routers note what they weigh, nil if nobody asks.
+	Decision *Decision
 }
 
 // Choice is where a request goes.
@@ -22,26 +27,35 @@ type Choice struct {
 	DelayMs float64 // between the decision and the submission
 }
 
-// View is the state of all targets at the instant of a decision.
-type View interface {
-	// Len is the number of targets. Targets are numbered from 0.
-	Len() int
-	// Load counts requests that have been sent and have not arrived as waiting.
-	Load(target int) engine.Load
-	// Resident is how many leading tokens of the prompt the target really holds.
-	Resident(target int, prompt *token.Seq) int
-}
-
-// Needs is what a placement has to see and to be told at the instant it happens.
-// Whoever needs nothing can be asked ahead of time.
+// Needs is what a router looks at, and what a placement has to be told at the
+// instant it happens. Whoever needs nothing can be asked ahead of time.
 type Needs uint8
 
 const (
-	Views      Needs = 1 << iota // Place looks at its View
+	Views      Needs = 1 << iota // loads of instances, counts of buckets
 	Ends                         // Tell when a request has ended
 	FirstToken                   // Tell when a request has got its first token
 	Admission                    // Tell when a request has been admitted
+	Keys                         // block keys of the prompt
+	Prefixes                     // what instances hold of the prompt, by the meta store
+	Probes                       // what instances hold of it in truth
+	Prices                       // what prefills cost
+
+	// Content is what a trace of nothing but lengths cannot give.
+	Content = Keys | Prefixes | Probes
 )
+
+// words names what a run may lack.
+func (n Needs) words() string {
+	var words []string
+	if n&Content != 0 {
+		words = append(words, "the content of prompts")
+	}
+	if n&Prices != 0 {
+		words = append(words, "prices of prefills")
+	}
+	return strings.Join(words, " and ")
+}
 
 // Notice is something a placement is told. The kinds are Admitted, First and
 // Finished; Finished stands for any end.
@@ -86,28 +100,28 @@ type Placement interface {
 }
 
 // LocalRouter is a policy that answers at once and remembers nothing of the
-// requests it has placed.
+// requests it has placed. It chooses among the targets that take requests
+// ([Candidates]); none is an error.
 type LocalRouter interface {
 	RouteInstance(r *Request, v View, nowMs float64) (Choice, error)
-	// Worker tells a change of the topology.
+}
+
+// Follower is a [LocalRouter] that wants to be told changes of the topology. The
+// others see in the view who takes requests.
+type Follower interface {
 	Worker(c Change)
 }
 
-// Immediate makes a placement of a router that answers at once. looks says
-// whether it looks at the view.
-func Immediate(r LocalRouter, looks bool) Placement { return &immediate{r, looks} }
+// Immediate makes a placement of a router that answers at once and looks at what
+// needs says.
+func Immediate(r LocalRouter, needs Needs) Placement { return &immediate{r, needs} }
 
 type immediate struct {
 	router LocalRouter
-	looks  bool
+	needs  Needs
 }
 
-func (i *immediate) Needs() Needs {
-	if i.looks {
-		return Views
-	}
-	return 0
-}
+func (i *immediate) Needs() Needs { return i.needs }
 
 func (i *immediate) Place(r *Request, v View, nowMs float64) (Choice, bool, error) {
 	c, err := i.router.RouteInstance(r, v, nowMs)
@@ -115,7 +129,9 @@ func (i *immediate) Place(r *Request, v View, nowMs float64) (Choice, bool, erro
 }
 
 func (i *immediate) Topology(c Change, _ float64, released []Choice) []Choice {
-	i.router.Worker(c)
+	if f, ok := i.router.(Follower); ok {
+		f.Worker(c)
+	}
 	return released
 }
 

@@ -4,13 +4,15 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/reprise-sim/reprise/arrival"
 )
 
 func init() {
-	Register(Policy{
+	Register(LocalPolicy{
 		Mode: "round_robin",
 		Doc:  "the next instance in turn, and the next rank in it",
-		New:  func(Settings) Placement { return Immediate(NewRoundRobin(), false) },
+		New:  func(Settings, *arrival.Rand) Placement { return Immediate(NewRoundRobin(), 0) },
 	})
 }
 
@@ -37,7 +39,7 @@ func NewRoundRobin() *RoundRobin { return &RoundRobin{drained: map[int32]int{}} 
 // RouteInstance implements [LocalRouter].
 func (rr *RoundRobin) RouteInstance(r *Request, _ View, _ float64) (Choice, error) {
 	if len(rr.workers) == 0 {
-		return Choice{}, fmt.Errorf("request %d: no instance takes requests", r.Row)
+		return Choice{}, nowhere(r)
 	}
 	at := rr.cursor % len(rr.workers)
 	w := &rr.workers[at]
@@ -53,7 +55,7 @@ func (rr *RoundRobin) RouteInstance(r *Request, _ View, _ float64) (Choice, erro
 	return Choice{Row: r.Row, Target: w.targets[rank], Reason: "next_in_turn"}, nil
 }
 
-// Worker implements [LocalRouter].
+// Worker implements [Follower].
 func (rr *RoundRobin) Worker(c Change) {
 	at, found := slices.BinarySearchFunc(rr.workers, c.Worker, func(w worker, id int32) int { return cmp.Compare(w.id, id) })
 	switch {

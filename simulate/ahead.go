@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"sync"
@@ -32,26 +33,47 @@ func (l *Loop) ahead(ctx context.Context) (workload.Reason, error) {
 		if !placed {
 			break
 		}
-		if stopped, err := a.to(ctx, l.nowMs); err != nil || stopped {
-			return workload.Interrupted, err
+		if err := a.to(l.nowMs); err != nil {
+			return "", err
+		}
+		if ctx.Err() != nil {
+			return workload.Interrupted, nil
 		}
 	}
 	for l.busy() && a.nowMs < l.CapMs {
-		if stopped, err := a.to(ctx, min(a.nowMs+a.windowMs, l.CapMs)); err != nil || stopped {
-			return workload.Interrupted, err
+		if err := a.to(min(a.nowMs+a.windowMs, l.CapMs)); err != nil {
+			return "", err
+		}
+		if ctx.Err() != nil {
+			l.nowMs = a.nowMs
+			return workload.Interrupted, nil
+		}
+	}
+	if a.nowMs == l.CapMs {
+		if err := a.finish(); err != nil {
+			return "", err
 		}
 	}
 	if l.busy() || !math.IsInf(l.Driver.Next(), 1) {
-		return workload.TimeCap, a.stop(l.CapMs)
+		if err := a.passOn(math.Nextafter(l.CapMs, 0)); err != nil {
+			return "", err
+		}
+		return workload.TimeCap, l.samples(l.CapMs)
 	}
-	return "", a.passOn(l.nowMs)
+	if err := a.passOn(l.nowMs); err != nil {
+		return "", err
+	}
+	if err := l.handOut(false); err != nil {
+		return "", err
+	}
+	return "", l.checkDrained()
 }
 
 // placeAhead places the next calls, each as of its own arrival. It is false if
 // there are none that arrive by the cap.
 func (l *Loop) placeAhead() (bool, error) {
 	placed := 0
-	for placed < callsAhead {
+	for placed < cmp.Or(l.batch, callsAhead) {
 		t := max(l.nowMs, l.Driver.Next())
 		if t > l.CapMs || math.IsInf(t, 1) {
 			break
@@ -78,19 +100,14 @@ type advance struct {
 	passes   int64 // decided so far
 }
 
-// to advances all instances to untilMs. It is true if ctx was cancelled before;
-// the run then ends where it is.
-func (a *advance) to(ctx context.Context, untilMs float64) (stopped bool, err error) {
+// to advances all instances to untilMs.
+func (a *advance) to(untilMs float64) error {
 	for a.nowMs < untilMs {
-		if ctx.Err() != nil {
-			a.loop.nowMs = a.nowMs
-			return true, nil
-		}
 		if err := a.window(min(a.nowMs+a.windowMs, untilMs)); err != nil {
-			return false, err
+			return err
 		}
 	}
-	return false, nil
+	return nil
 }
 
 // window advances all instances to untilMs at once.
@@ -124,21 +141,16 @@ func (a *advance) window(untilMs float64) error {
 	return l.handOut(false)
 }
 
-// stop brings all instances to the end of the instant atMs.
-func (a *advance) stop(atMs float64) error {
-	err := a.loop.each(func(i int, in *cluster.Instance) error {
-		if err := a.samplers.sample(i, in, atMs); err != nil {
-			return err
-		}
-		return in.Finish(atMs)
-	})
-	if err != nil {
-		return err
+// finish brings all instances to the end of the instant to which they have been
+// advanced.
+func (a *advance) finish() error {
+	l := a.loop
+	err := l.each(func(_ int, in *cluster.Instance) error { return in.Finish(a.nowMs) })
+	for _, in := range l.Service.Instances() {
+		l.nowMs = max(l.nowMs, in.NowMs())
+		in.Ended(func(cluster.Ended) {})
 	}
-	if err := a.passOn(math.Nextafter(atMs, math.Inf(-1))); err != nil {
-		return err
-	}
-	return a.loop.samples(atMs)
+	return err
 }
 
 // passOn tells the observer the samples up to untilMs, in order of time. Later

@@ -1,7 +1,9 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -39,6 +41,7 @@ type Loop struct {
 	// placed ahead of time.
 	Stepwise bool
 
+	batch       int // calls placed ahead of time at once; 0: callsAhead
 	nowMs       float64
 	sample      int // number of the next sample
 	calls       []workload.Call
@@ -70,12 +73,11 @@ func (l *Loop) Run(ctx context.Context) (End, error) {
 		err = l.Driver.Err()
 	}
 	if err != nil {
-		return End{ClockMs: l.nowMs}, fmt.Errorf("at %v ms: %w", l.nowMs, err)
+		err = fmt.Errorf("at %v ms: %w", l.nowMs, err)
+		return End{ClockMs: l.nowMs}, errors.Join(err, l.handOut(false))
 	}
-	if err := l.close(reason); err != nil {
-		return End{ClockMs: l.nowMs}, err
-	}
-	return End{ClockMs: l.nowMs, Reason: reason}, nil
+	err = l.close(reason)
+	return End{ClockMs: l.nowMs, Reason: reason}, err
 }
 
 // roundsAtOneInstant bounds how often one instant may be repeated: a guard
@@ -142,7 +144,10 @@ func (l *Loop) place(c *workload.Call, nowMs float64) error {
 	if row != c.Row {
 		return fmt.Errorf("call %s is row %d of the driver and row %d of the ledger", n.ID, c.Row, row)
 	}
-	l.routed = routing.Request{Row: row, InputTokens: n.InputTokens, Session: n.Session, Prompt: n.Input, Rank: -1}
+	l.routed = routing.Request{
+		Row: row, InputTokens: n.InputTokens, Prompt: n.Input, Rank: -1,
+		Session: cmp.Or(n.Session, c.Task.ID), // by default a task is one session (DESIGN.md 4)
+	}
 	l.request = engine.Request{
 		Row: row, ID: n.ID, Prompt: n.Input, Output: n.Output,
 		InputTokens: n.InputTokens, MaxTokens: n.OutputTokens, Priority: n.Priority,
@@ -226,6 +231,10 @@ func (l *Loop) close(reason workload.Reason) error {
 		atMs = l.CapMs
 	}
 	for _, in := range l.Service.Instances() {
+		if err := in.Finish(atMs); err != nil {
+			return err
+		}
+		l.nowMs = max(l.nowMs, in.NowMs())
 		in.Abandon(metrics.Unfinished, string(reason), atMs)
 	}
 	l.Ledger.OpenRows(func(_ int32, r *metrics.Row) {

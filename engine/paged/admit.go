@@ -5,10 +5,16 @@ import "github.com/reprise-sim/reprise/engine"
 // admit makes waiting requests run, in order, until one cannot
 // (vllm-real.md 4.4, engine.md 6.2 step 4): nobody overtakes.
 func (r *Rank) admit(st *step, fx *engine.Effects) {
-	for r.waiting.len() > 0 && r.running.n < r.maxRunning {
+	for r.waiting.len()+len(r.loads.ready) > 0 && r.running.n < r.maxRunning {
 		if st.left == 0 && !r.admitsAtZeroBudget {
 			r.blocked = len(st.chunks) == 0
 			return
+		}
+		if len(r.loads.ready) > 0 {
+			if !r.admitLoaded(st, fx) {
+				return
+			}
+			continue
 		}
 		s := r.waiting.head()
 		if r.refusesInPass {
@@ -48,10 +54,15 @@ func (r *Rank) admitHead(s int32, st *step, fx *engine.Effects) bool {
 		r.nameBlocks(q, 0)
 	}
 	hit := r.lookUp(q.lease.Words, limit, r.pass)
+	if r.lower != nil && limit > hit.Blocks {
+		if n := r.lower.Find(q.row, q.lease.Words, hit.Blocks, min(limit, int32(len(q.lease.Words)))); n > 0 {
+			return r.beginLoad(s, hit, n, fx)
+		}
+	}
 	cached := hit.Blocks * r.blockSize
 	n, ok := r.firstChunk(q, cached, st)
 	if !ok {
-		r.blocked = len(st.chunks) == 0 && !hit.Growing && !r.adaptive
+		r.blocked = len(st.chunks) == 0 && !hit.Growing && !r.adaptive && r.lower == nil
 		return false
 	}
 	fresh := r.blocks(cached+n) - hit.Blocks
@@ -62,12 +73,21 @@ func (r *Rank) admitHead(s int32, st *step, fx *engine.Effects) bool {
 	if r.running.n > 0 {
 		room += r.watermark
 	}
-	if room+hit.Idle > r.pool.Available() {
-		r.blocked = !hit.Growing && (r.reserveWhole || !r.adaptive)
+	if room+hit.Idle+r.loads.owed > r.pool.Available() {
+		r.blocked = !hit.Growing && (r.reserveWhole || !r.adaptive && r.lower == nil)
 		return false
 	}
 	r.pool.Take(&q.lease, hit, fresh)
 	r.takeWaiting()
+	r.used(q, hit.Blocks, hit.Blocks, fx)
+	r.run(s, cached, n, st, fx)
+	return true
+}
+
+// run makes a request with cached tokens run and gives it n more, for which it has
+// the blocks.
+func (r *Rank) run(s int32, cached, n int32, st *step, fx *engine.Effects) {
+	q := &r.requests[s]
 	r.append(s)
 	if q.lease.Grows {
 		r.growing++
@@ -78,7 +98,6 @@ func (r *Rank) admitHead(s int32, st *step, fx *engine.Effects) bool {
 	q.again = true
 	r.compute(s, n, st)
 	st.left -= n
-	return true
 }
 
 // firstChunk is how many tokens a request gets that has cached ones already. It

@@ -39,7 +39,9 @@ func (r *Rank) catchUp(pass, order int) {
 		return cmp.Or(cmp.Compare(a.pass, b.pass), cmp.Compare(a.order, b.order))
 	})
 	for _, p := range list {
-		r.pool.Register(&r.requests[p.slot].lease, p.block+1)
+		q := &r.requests[p.slot]
+		r.pool.Register(&q.lease, p.block+1)
+		r.stored(q, p.block, p.block+1, p.pass)
 	}
 	r.pendings = list
 }
@@ -84,7 +86,9 @@ func (r *Rank) register(q *request, n int32) {
 	if q.named == nil {
 		full = min(full, int32(len(q.lease.Words)))
 	}
+	from := q.lease.Registered()
 	r.pool.Register(&q.lease, full)
+	r.stored(q, from, full, r.pass)
 }
 
 // release gives back the blocks of q, of which the first full ones are kept as

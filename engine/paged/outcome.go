@@ -104,6 +104,7 @@ func (r *Rank) advanceChunk(k chunk, p int) {
 // Complete implements [engine.Rank].
 func (r *Rank) Complete(n int, fx *engine.Effects) {
 	r.done += n
+	r.tellStored(fx)
 	l := &r.late
 	i := 0
 	for ; i < len(l.list) && l.list[i].pass < r.done; i++ {
@@ -147,7 +148,7 @@ func (r *Rank) apply(o *outcome, fx *engine.Effects) {
 		r.backlog -= int64(q.prompt)
 	} else {
 		r.catchUp(r.pass-1, everyone)
-		r.release(q, r.blocks(q.computed), r.extentAt(q, o.pass+1)/r.blockSize)
+		r.release(q, r.held(q, q.computed), r.extentAt(q, o.pass+1)/r.blockSize)
 		r.unlink(o.slot)
 	}
 	r.blocked = false
@@ -166,9 +167,11 @@ func (r *Rank) Cancel(row int32, fx *engine.Effects) bool {
 	case waiting, departed:
 		r.waiting.remove(s)
 		r.backlog -= int64(q.prompt)
+	case loading, loaded:
+		r.cancelLoad(s)
 	default:
 		r.catchUp(r.pass-1, everyone)
-		held, full := r.blocks(q.computedAt(r.pass)), r.extentAt(q, r.pass)/r.blockSize
+		held, full := r.held(q, q.computedAt(r.pass)), r.extentAt(q, r.pass)/r.blockSize
 		switch q.state {
 		case decoding:
 			r.leave(s, r.pass)
@@ -208,6 +211,11 @@ func (r *Rank) find(row int32) (slot int32, ok bool) {
 			slot = s
 		}
 	})
+	for s := range r.requests {
+		if q := &r.requests[s]; (q.state == loading || q.state == loaded) && q.row == row {
+			slot = int32(s)
+		}
+	}
 	return slot, slot != none
 }
 

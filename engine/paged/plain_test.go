@@ -27,7 +27,6 @@ type plain struct {
 	running []*job
 	flight  []plainPass // decided, not complete
 	bound   bool
-	step    int
 }
 
 type block struct {

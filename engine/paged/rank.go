@@ -38,7 +38,10 @@ type Rank struct {
 
 	growing  int // running requests whose generated blocks others may look up
 	pendings []pending
-	late     outcomes
+
+	lower engine.Lower // nil: no tiers below the pool
+	loads loads
+	late  outcomes
 
 	// blocked: the head of the queue was refused for a reason that lasts until a
 	// running request ends or loses its blocks.
@@ -156,12 +159,12 @@ func (r *Rank) Quiet() bool {
 	if r.running.n >= r.maxRunning {
 		return true
 	}
-	return r.blocked && !r.byPriority && r.waiting.len() > 0
+	return r.blocked && !r.byPriority && r.waiting.len()+len(r.loads.ready) > 0
 }
 
 // Stuck implements [engine.Rank].
 func (r *Rank) Stuck() (row int32, reason string, ok bool) {
-	if r.waiting.len() == 0 || r.running.n > 0 {
+	if r.waiting.len() == 0 || r.running.n > 0 || r.loads.n > 0 {
 		return 0, "", false
 	}
 	q := &r.requests[r.waiting.head()]
@@ -174,7 +177,7 @@ func (r *Rank) Stuck() (row int32, reason string, ok bool) {
 // Load implements [engine.Rank].
 func (r *Rank) Load() engine.Load {
 	return engine.Load{
-		Waiting:       r.waiting.len(),
+		Waiting:       r.waiting.len() + r.loads.n,
 		Running:       r.running.n,
 		BlocksUsed:    int(r.pool.Active()),
 		BlocksCached:  int(r.pool.Idle()),

@@ -16,6 +16,8 @@ const (
 	decoding       // running; one token a pass, part of the sums in decodes
 	leaving        // running; its last token is decided, not received
 	departed       // leaving, and preempted meanwhile
+	loading        // waits for blocks from a lower tier, which it holds
+	loaded         // has them, waits for its admission
 )
 
 // request is a live request of the rank. Requests live in slots that are reused.
@@ -37,6 +39,7 @@ type request struct {
 	again    bool  // has been admitted before
 	starved  bool  // partial: it would decode, but the budget did not reach it
 	computed int32 // tokens whose KV exists or is being written
+	reserved int32 // blocks set aside for a load, in use or not
 	outputs  int32 // tokens generated
 	join     int   // first pass as decoding, later the pass in which it stopped
 	order    int   // position in the running list: later admissions have larger ones
@@ -80,6 +83,10 @@ func (q *request) known() int32 { return q.prompt + q.outputs }
 
 // lastDecode is the pass in which a decoding request gets its last token.
 func (q *request) lastDecode() int { return q.join + int(q.limit-q.outputs) - 1 }
+
+// held is how many blocks a running request holds when n of its tokens are
+// computed.
+func (r *Rank) held(q *request, n int32) int32 { return max(r.blocks(n), q.reserved) }
 
 // blocks is how many blocks n tokens need.
 func (r *Rank) blocks(n int32) int32 { return (n + r.blockSize - 1) / r.blockSize }

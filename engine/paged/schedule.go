@@ -55,6 +55,7 @@ func (r *Rank) Schedule(p *engine.Pass, fx *engine.Effects) engine.Decision {
 // begin sets up a step.
 func (r *Rank) begin(throttled bool) *step {
 	st := &r.step
+	r.pool.At(r.pass)
 	*st = step{left: r.budget, chunks: st.chunks[:0], refused: st.refused[:0], wants: st.wants[:0]}
 	if n := int32(r.running.n + r.waiting.len()); r.threshold > 0 && n > 1 {
 		st.threshold = r.threshold
@@ -117,7 +118,7 @@ func (r *Rank) serveAtOnce(st *step) bool {
 		want := max(0, min(r.wanted(q, st), st.left-q.ahead-given))
 		st.wants = append(st.wants, want)
 		given += want
-		need += r.blocks(q.computed+want) - r.blocks(q.computed)
+		need += r.held(q, q.computed+want) - r.held(q, q.computed)
 	}
 	if members+given > st.left || need > r.pool.Available() {
 		return false

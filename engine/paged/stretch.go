@@ -12,7 +12,7 @@ func (r *Rank) Stretch(limit int, s *engine.Stretch) bool {
 	if r.dec.n == 0 || len(r.partials) > 0 || r.dec.n > int(r.budget) || r.interval > 1 {
 		return false
 	}
-	if r.waiting.len() > 0 && !r.blocked && r.running.n < r.maxRunning {
+	if r.waiting.len()+len(r.loads.ready) > 0 && !r.blocked && r.running.n < r.maxRunning {
 		return false
 	}
 	last, _ := r.nextEnding()
@@ -55,6 +55,18 @@ func (r *Rank) beforeShortage(limit int) int {
 
 // Skip implements [engine.Rank].
 func (r *Rank) Skip(n int) {
+	if r.lower != nil {
+		r.growStepwise(n)
+	} else {
+		r.grow(n)
+	}
+	r.dec.context += int64(r.dec.n) * int64(n)
+	r.pass += n
+	r.endDecodes(r.pass - 1)
+}
+
+// grow takes the blocks that n passes need.
+func (r *Rank) grow(n int) {
 	bs := len(r.dec.need)
 	grow := r.dec.n * (n / bs)
 	at := r.pass % bs
@@ -65,9 +77,6 @@ func (r *Rank) Skip(n int) {
 		}
 	}
 	r.pool.Grow(int32(grow))
-	r.dec.context += int64(r.dec.n) * int64(n)
-	r.pass += n
-	r.endDecodes(r.pass - 1)
 }
 
 // decodePass is the cost of a pass in which n requests decode and nothing else.

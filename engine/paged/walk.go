@@ -46,7 +46,7 @@ func (r *Rank) serve(s int32, want int32, st *step) int32 {
 			r.pool.Grow(1)
 		}
 	} else {
-		r.pool.Grow(r.blocks(q.computed+want) - r.blocks(q.computed))
+		r.pool.Grow(r.held(q, q.computed+want) - r.held(q, q.computed))
 		r.compute(s, want, st)
 	}
 	return q.next
@@ -57,7 +57,7 @@ func (r *Rank) serve(s int32, want int32, st *step) int32 {
 func (r *Rank) makeRoom(s int32, want int32, st *step, fx *engine.Effects) bool {
 	q := &r.requests[s]
 	n := q.computedAt(r.pass)
-	fresh := r.blocks(n+want) - r.blocks(n)
+	fresh := r.held(q, n+want) - r.held(q, n)
 	for fresh > r.pool.Available() {
 		v := r.victimOf()
 		r.catchUp(r.pass, q.order)
@@ -100,7 +100,7 @@ func (r *Rank) preempt(s int32, st *step, fx *engine.Effects) {
 		st.decoded--
 		at++ // its block is taken, its token is not
 	}
-	held, full := r.blocks(q.computedAt(at)), r.extentAt(q, at)/r.blockSize
+	held, full := r.held(q, q.computedAt(at)), r.extentAt(q, at)/r.blockSize
 	switch q.state {
 	case decoding:
 		r.leave(s, r.pass)
@@ -124,7 +124,7 @@ func (r *Rank) preempt(s int32, st *step, fx *engine.Effects) {
 	} else {
 		q.state = waiting
 	}
-	q.computed = 0
+	q.computed, q.reserved = 0, 0
 	r.waiting.restore(s)
 	r.backlog += int64(q.prompt)
 	fx.Add(engine.Event{Kind: engine.Preempted, Row: q.row})
