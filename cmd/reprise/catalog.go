@@ -16,9 +16,11 @@ import (
 
 // entry is something that a configuration can name.
 type entry struct {
-	Name  string   `json:"name"`
-	Rules []string `json:"rules,omitempty"`
-	About string   `json:"about"`
+	Name     string   `json:"name"`
+	Key      string   `json:"key,omitempty"` // that names it, where the list has several
+	Rules    []string `json:"rules,omitempty"`
+	Settings []string `json:"settings,omitempty"`
+	About    string   `json:"about"`
 }
 
 // catalog is what is built in, by kind.
@@ -27,7 +29,7 @@ var catalog = []struct {
 	entries     func() []entry
 }{
 	{"engines", "Serving engines and their rule sets (engine.backend, engine.rules)", engines},
-	{"routers", "Policies that choose the instance (cluster.router.mode)", routers},
+	{"routers", "Policies that choose the instance and the bucket (cluster.router.mode, cluster.global_router.mode)", routers},
 	{"latency", "Latency models (latency.model)", latencyModels},
 	{"formats", "Formats of traces (trace.format)", traceFormats},
 }
@@ -54,13 +56,21 @@ func newCatalog() *cobra.Command {
   reprise catalog formats --json`, lists...)
 }
 
-// printEntries prints entries one a line.
+// printEntries prints entries one a line, those of each key below it.
 func printEntries(w io.Writer, entries []entry) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	key := ""
 	for _, e := range entries {
+		if e.Key != key {
+			key = e.Key
+			fmt.Fprintf(t, "%s:\n", key)
+		}
 		about := e.About
 		if len(e.Rules) > 0 {
 			about += " (rules: " + strings.Join(e.Rules, ", ") + ")"
+		}
+		if len(e.Settings) > 0 {
+			about += " (settings: " + strings.Join(e.Settings, ", ") + ")"
 		}
 		fmt.Fprintf(t, "%s\t%s\n", e.Name, about)
 	}
@@ -69,14 +79,17 @@ func printEntries(w io.Writer, entries []entry) error {
 
 func engines() (list []entry) {
 	for _, b := range engine.Builders() {
-		list = append(list, entry{b.Backend, b.Rules, b.Doc})
+		list = append(list, entry{Name: b.Backend, Rules: b.Rules, About: b.Doc})
 	}
 	return list
 }
 
 func routers() (list []entry) {
 	for _, p := range routing.Policies() {
-		list = append(list, entry{Name: p.Mode, About: p.Doc})
+		list = append(list, entry{Name: p.Mode, Key: "cluster.router.mode", Settings: p.Keys, About: p.Doc})
+	}
+	for _, p := range routing.GlobalPolicies() {
+		list = append(list, entry{Name: p.Mode, Key: "cluster.global_router.mode", Settings: p.Keys, About: p.Doc})
 	}
 	return list
 }
