@@ -110,35 +110,44 @@ func (c *Cluster) Kept() int { return len(c.kept) }
 // Place implements [Service].
 func (c *Cluster) Place(r *routing.Request, e *engine.Request, nowMs float64) error {
 	c.view.turnTo(r, nowMs)
-	choice, queued, err := c.placement.Place(r, &c.view, nowMs)
-	switch {
-	case err != nil:
+	choice, queued, err := c.choose(r, nowMs)
+	if err != nil {
 		return err
-	case c.view.err != nil:
-		return c.view.err
-	case queued:
+	}
+	if queued {
 		c.kept[e.Row] = *e
 		return nil
-	case choice.Row != r.Row:
-		return fmt.Errorf("request row %d: the placement answered for row %d", r.Row, choice.Row)
 	}
-	return c.submit(choice, e, nowMs)
+	c.submit(choice, e, nowMs)
+	return nil
+}
+
+// choose asks the placement, whose view has been turned to r.
+func (c *Cluster) choose(r *routing.Request, nowMs float64) (routing.Choice, bool, error) {
+	choice, queued, err := c.placement.Place(r, &c.view, nowMs)
+	if err == nil {
+		err = c.view.err
+	}
+	switch {
+	case err != nil || queued:
+	case choice.Row != r.Row:
+		err = fmt.Errorf("request row %d: the placement answered for row %d", r.Row, choice.Row)
+	case choice.Target < 0 || int(choice.Target) >= len(c.instances):
+		err = fmt.Errorf("request row %d: the placement chose target %d of %d", choice.Row, choice.Target, len(c.instances))
+	}
+	return choice, queued, err
 }
 
 // submit hands a placed request to its instance.
-func (c *Cluster) submit(choice routing.Choice, e *engine.Request, nowMs float64) error {
-	if choice.Target < 0 || int(choice.Target) >= len(c.instances) {
-		return fmt.Errorf("request row %d: the placement chose target %d of %d", choice.Row, choice.Target, len(c.instances))
-	}
+func (c *Cluster) submit(choice routing.Choice, e *engine.Request, nowMs float64) {
 	row := c.instances[choice.Target].ledger.Row(e.Row)
 	row.Bucket, row.Instance = c.instances[choice.Target].bucket, choice.Target
 	if choice.DelayMs > 0 {
 		c.onWay.push(underway{dueMs: nowMs + choice.DelayMs, target: choice.Target, request: *e})
-		return nil
+		return
 	}
 	c.instances[choice.Target].Submit(e, nowMs)
 	c.touch(int(choice.Target))
-	return nil
 }
 
 // arrive submits the requests that have been on their way until nowMs.
@@ -214,9 +223,10 @@ func (c *Cluster) tell(i int, nowMs float64) error {
 				return fmt.Errorf("request row %d: the placement released it and does not keep it", choice.Row)
 			}
 			delete(c.kept, choice.Row)
-			if err := c.submit(choice, &r, nowMs); err != nil {
-				return err
+			if choice.Target < 0 || int(choice.Target) >= len(c.instances) {
+				return fmt.Errorf("request row %d: the placement chose target %d of %d", choice.Row, choice.Target, len(c.instances))
 			}
+			c.submit(choice, &r, nowMs)
 		}
 	}
 	in.told = in.told[:0]

@@ -26,6 +26,8 @@ type Instance struct {
 	ledger    *metrics.Ledger
 	// draining: it takes no requests and serves no blocks any more.
 	draining bool
+	// everyPass: somebody wants to look after each pass.
+	everyPass bool
 
 	log  metrics.PassLog
 	gaps metrics.Gaps

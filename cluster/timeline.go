@@ -73,7 +73,7 @@ func (in *Instance) NextMs() float64 {
 		return in.nowMs
 	}
 	wake, flying := in.wakeMs()
-	if !flying || in.tells&routing.Admission != 0 {
+	if !flying || in.everyPass || in.tells&routing.Admission != 0 {
 		return wake
 	}
 	if pass, ok := in.rank.NextEffect(in.tells&routing.FirstToken != 0); ok {
