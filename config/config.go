@@ -119,11 +119,7 @@ func (c *Cluster) validate() error {
 	var p setting.Problems
 	p.Check(c.Topology == "aggregated", "topology", c.Topology, "aggregated")
 	p.Check(c.NumInstances >= 1 && c.NumInstances <= maxInstances, "num_instances", c.NumInstances, "from 1 to 1000000")
-	if err := c.Router.Validate(); err != nil {
-		p.Under("router", err)
-	} else {
-		p.Under("router", c.Router.Without(routing.Content|routing.Prices))
-	}
+	p.Under("router", c.Router.Validate())
 	return p.Err()
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/reprise-sim/reprise/metrics"
 	"github.com/reprise-sim/reprise/routing"
 	"github.com/reprise-sim/reprise/rundir"
+	"github.com/reprise-sim/reprise/setting"
 	"github.com/reprise-sim/reprise/simulate"
 	"github.com/reprise-sim/reprise/trace"
 	"github.com/reprise-sim/reprise/trace/formats"
@@ -22,6 +23,9 @@ const soleBucket = "default"
 func (s *Simulation) prepare() (err error) {
 	c := s.config
 	if err := c.Resolve(); err != nil {
+		return err
+	}
+	if err := c.checkRouter(); err != nil {
 		return err
 	}
 	if c.Output.Dir != nil {
@@ -54,6 +58,13 @@ func (s *Simulation) prepare() (err error) {
 	}
 	s.loop = s.newLoop()
 	return nil
+}
+
+// checkRouter refuses a router that looks at what instances do not show it.
+func (c *Config) checkRouter() error {
+	var p setting.Problems
+	under(&p, "cluster.router", c.Cluster.Router.Without(routing.Content|routing.Prices))
+	return p.Err()
 }
 
 // Open opens the trace that the settings name and checks all of it.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/reprise-sim/reprise/config/keys"
+	"github.com/reprise-sim/reprise/setting"
 )
 
 //go:generate go run ./internal/reference ../docs/configuration.md
@@ -53,7 +54,14 @@ func writeSection(b *strings.Builder, path string, all []keys.Key) {
 // typeName is the type of a key in words.
 func typeName(k *keys.Key) string {
 	if k.Keys != nil {
-		return fmt.Sprintf("[section](#%s)", strings.ReplaceAll(k.Path, ".", ""))
+		name := "section"
+		if k.List() {
+			name = "list of sections"
+		}
+		return fmt.Sprintf("[%s](#%s)", name, anchor.Replace(k.Path))
+	}
+	if k.Type == reflect.TypeFor[setting.Switch]() {
+		return "`auto`, `true`, `false`"
 	}
 	if enum := words(k.Enum); len(enum) > 0 {
 		return "`" + strings.Join(enum, "`, `") + "`"
@@ -75,12 +83,15 @@ func typeName(k *keys.Key) string {
 	return "integer"
 }
 
+// anchor makes the name of a heading's link out of a path.
+var anchor = strings.NewReplacer(".", "", "[", "", "]", "")
+
 // defaultText is the default of a key as YAML.
 func defaultText(k *keys.Key) string {
 	switch v := defaultOf(k); {
 	case v != nil:
 		return fmt.Sprintf("`%v`", v)
-	case k.Keys != nil && !k.Optional():
+	case k.Keys != nil && !k.Optional() && !k.List():
 		return ""
 	case k.Optional():
 		return "`null`"

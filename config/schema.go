@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/reprise-sim/reprise/config/keys"
+	"github.com/reprise-sim/reprise/setting"
 )
 
 // Schema is the JSON Schema (draft 2020-12) of the configuration, made from the
@@ -51,6 +52,10 @@ func keySchema(k *keys.Key) *schema {
 	}
 	s := &schema{}
 	switch {
+	case k.Type == reflect.TypeFor[setting.Switch]():
+		return &schema{Enum: []any{true, false, setting.Auto}, Description: k.Doc, Default: k.Default.Interface()}
+	case k.List():
+		s.Type, s.Items = []string{"array", "null"}, sectionSchema(k.Keys)
 	case k.Keys != nil:
 		s = sectionSchema(k.Keys)
 		s.Type = []string{"object", "null"} // an empty section changes nothing

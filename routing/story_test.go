@@ -38,8 +38,8 @@ var commands = map[string]func(*story, *testing.T, *datadriven.TestData) string{
 	// as they are not 0, the prompt tokens to compute, the prompt's prefix in blocks by
 	// the meta store, the tokens really held; "drains" for one that takes no requests.
 	// block= (4) is the tokens of a block; known= the blocks that the targets have
-	// together; price= the ms of a prefill of any length; fetch= the ms to fetch a block
-	// (not given: remote fetch is off).
+	// together; price= the ms of a prefill of any length, each= those of each of its
+	// tokens; fetch= the ms to fetch a block (not given: remote fetch is off).
 	//
 	//	view known=3 price=100 fetch=5
 	//	1 2 10/40 prefill=128 prefix=2 held=8
@@ -135,6 +135,8 @@ func (s *story) see(t *testing.T, td *datadriven.TestData) string {
 				}
 				return n
 			}
+		case "each":
+			s.view.Price = func(tokens int64) float64 { return n * float64(tokens) }
 		case "fetch":
 			s.view.Fetch = func(blocks int32) float64 { return n * float64(blocks) }
 		}

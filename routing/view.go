@@ -27,7 +27,7 @@ type View interface {
 	// Keys are the keys of the prompt's full blocks; none if its content is unknown.
 	Keys() []token.Key
 	// Prefix is prefix(i) for each target: leading blocks of the prompt that it owns
-	// by the meta store, at most [MaxPrefix].
+	// by the meta store, at most [MaxPrefix]; 0 if its content is unknown.
 	Prefix() []int32
 	// Predicted is predicted_prefix_blocks: leading blocks that the bucket could
 	// supply, at most [MaxPrefix].

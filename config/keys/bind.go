@@ -9,6 +9,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/reprise-sim/reprise/setting"
 )
 
 // bind sets v, the value of a key, to a node. What does not fit is a problem and
@@ -96,6 +98,9 @@ func (r *Reading) list(s source, n ast.Node, v reflect.Value, path string) {
 
 // setScalar sets a single value. It is false if the node is of another type.
 func setScalar(n ast.Node, v reflect.Value) bool {
+	if v.Type() == switchType {
+		return setSwitch(n, v)
+	}
 	switch v.Kind() {
 	case reflect.String:
 		text, ok := textOf(n)
@@ -117,6 +122,21 @@ func setScalar(n ast.Node, v reflect.Value) bool {
 		return ok
 	}
 	return setInteger(n, v)
+}
+
+var switchType = reflect.TypeFor[setting.Switch]()
+
+// setSwitch sets what is true, false or left to the program.
+func setSwitch(n ast.Node, v reflect.Value) bool {
+	if b, ok := n.(*ast.BoolNode); ok {
+		v.SetString(strconv.FormatBool(b.Value))
+		return true
+	}
+	text, ok := textOf(n)
+	if ok = ok && text == string(setting.Auto); ok {
+		v.SetString(text)
+	}
+	return ok
 }
 
 // setInteger sets a whole number.
@@ -183,6 +203,9 @@ func floatOf(n ast.Node) (float64, bool) {
 
 // wanted is a type in words.
 func wanted(t reflect.Type) string {
+	if t == switchType {
+		return "true, false or auto"
+	}
 	switch section(t).Kind() {
 	case reflect.String:
 		return "text"

@@ -55,6 +55,11 @@ func names(v reflect.Value) []string {
 // isSection is whether values of a type have keys of their own.
 func isSection(t reflect.Type) bool { return section(t).Kind() == reflect.Struct }
 
+// isList is whether values of a type are lists of sections.
+func isList(t reflect.Type) bool {
+	return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct
+}
+
 // section is t, or what it points to.
 func section(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
@@ -70,7 +75,7 @@ type Key struct {
 	Enum    []string     // nil: any value of the type; "" in it: may be left out
 	Type    reflect.Type // of the Go field
 	Default reflect.Value
-	Keys    []Key // of a section, in order
+	Keys    []Key // of a section or of each section in a list, in order
 }
 
 // Walk lists the keys of a settings struct that holds its defaults. Below an
@@ -84,7 +89,10 @@ func walk(v reflect.Value, path string) []Key {
 	var keys []Key
 	eachField(v, func(f field, v reflect.Value) {
 		k := Key{Path: join(path, f.key), Doc: f.doc, Enum: f.enum, Type: f.typ, Default: v}
-		if isSection(f.typ) {
+		switch {
+		case isList(f.typ):
+			k.Keys = walk(reflect.Zero(f.typ.Elem()), k.Path+"[]")
+		case isSection(f.typ):
 			inner := v
 			if v.Kind() == reflect.Pointer && v.IsNil() {
 				inner = reflect.Zero(section(f.typ))
@@ -95,6 +103,9 @@ func walk(v reflect.Value, path string) []Key {
 	})
 	return keys
 }
+
+// List is whether the key holds a list of sections.
+func (k *Key) List() bool { return isList(k.Type) }
 
 // Name is the last part of a key's path.
 func (k *Key) Name() string { return k.Path[strings.LastIndexByte(k.Path, '.')+1:] }

@@ -15,9 +15,23 @@ type Problem struct {
 }
 
 func (p *Problem) Error() string {
-	parts := []string{p.At, p.Key, p.Text}
+	parts := []string{p.At, bracketed(p.Key), p.Text}
 	line := strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ": ")
 	return line + wrap(p.More)
+}
+
+// bracketed is a path with the numbers of items in brackets.
+func bracketed(path string) string {
+	parts := strings.Split(path, ".")
+	shown := parts[0]
+	for _, part := range parts[1:] {
+		if part != "" && strings.Trim(part, "0123456789") == "" {
+			shown += "[" + part + "]"
+		} else {
+			shown += "." + part
+		}
+	}
+	return shown
 }
 
 // Lists are wrapped to lines of this width, which are indented.

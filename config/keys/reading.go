@@ -44,7 +44,8 @@ func (r *Reading) Document(d *Document) {
 }
 
 // Set lays an argument of the form a.b.c=value over the struct. The value is YAML;
-// items of lists go by their number, and the number behind the last adds one.
+// items of lists go by their number, a[0].b or a.0.b, and the number behind the last
+// adds one.
 func (r *Reading) Set(argument string) {
 	path, text, ok := strings.Cut(argument, "=")
 	at := source{name: "--set " + argument, argument: true}
@@ -52,7 +53,12 @@ func (r *Reading) Set(argument string) {
 		r.add(at.name, "", "want key=value")
 		return
 	}
-	r.set(at, path, text)
+	r.set(at, unbracketed(path), text)
+}
+
+// unbracketed is the path a.0.b for a[0].b.
+func unbracketed(path string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(path, "[", "."), "]", "")
 }
 
 // Give sets one key to a text or a list of texts, as if an argument had said so.

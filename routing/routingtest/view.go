@@ -57,7 +57,7 @@ func (v *View) Prefix() []int32 {
 }
 
 // Predicted implements [routing.View].
-func (v *View) Predicted() int32 { return max(v.Known, slices.Max(append(v.Prefix(), 0))) }
+func (v *View) Predicted() int32 { return slices.Max(append([]int32{v.Known}, v.Prefixes...)) }
 
 // Resident implements [routing.View].
 func (v *View) Resident(target int, _ *token.Seq) int {
