@@ -119,7 +119,7 @@ func (b *Buckets) Place(r *routing.Request, e *engine.Request, nowMs float64) er
 func (b *Buckets) placeIn(k *bucket, home int32, r *routing.Request, e *engine.Request, nowMs float64) error {
 	row := b.ledger.Row(e.Row)
 	row.Bucket = k.ID
-	if home >= 0 && len(b.buckets) > 1 {
+	if home >= 0 {
 		row.Tiers.LengthMatch = metrics.Strayed
 		if home == k.ID {
 			row.Tiers.LengthMatch = metrics.Matched

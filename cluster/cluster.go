@@ -57,6 +57,8 @@ type Setup struct {
 	Ledger *metrics.Ledger
 	// Price is price(tokens) of spec/buckets.md 3; nil: the latency model cannot say.
 	Price func(tokens int64) (float64, bool)
+	// Transfers is told each transfer between tiers that starts; nil: nobody.
+	Transfers func(*Transfer)
 }
 
 // New is a cluster of idle instances without tiers; see [NewBucket].
@@ -81,7 +83,7 @@ func NewBucket(instances []*Instance, s Setup) (*Cluster, error) {
 		s.Price = func(int64) (float64, bool) { return 0, false }
 	}
 	if s.Tiers != nil {
-		t, err := newTiers(*s.Tiers, instances, s.Ledger, s.Price)
+		t, err := newTiers(instances, &s)
 		if err != nil {
 			return nil, err
 		}

@@ -24,6 +24,8 @@ type Instance struct {
 	model     latency.Model
 	hostMs    float64 // added to each pass
 	ledger    *metrics.Ledger
+	passes    PassObserver // nil: nobody
+	oneEnd    [1]float64   // scratch of lastEnd
 	// draining: it takes no requests and serves no blocks any more.
 	draining bool
 	// everyPass: somebody wants to look after each pass.
@@ -46,6 +48,7 @@ type Instance struct {
 
 	pass  engine.Pass
 	fx    engine.Effects
+	seen  engine.Effects // of look, in the midst of a Schedule too
 	ended []Ended
 	tells routing.Needs // what the placement wants to be told
 	told  []engine.Event
@@ -71,13 +74,14 @@ type Equipment struct {
 	Model     latency.Model
 	HostMs    float64 // host time added to each pass
 	Ledger    *metrics.Ledger
+	Passes    PassObserver // is told every pass; nil: nobody
 }
 
 // NewInstance is an idle instance.
 func NewInstance(bucket, id int32, e Equipment) *Instance {
 	return &Instance{
 		bucket: bucket, id: id, rank: e.Rank, depth: e.Rank.Depth(), blockSize: int32(max(e.BlockSize, 1)),
-		model: e.Model, hostMs: e.HostMs, ledger: e.Ledger,
+		model: e.Model, hostMs: e.HostMs, ledger: e.Ledger, passes: e.Passes,
 		nowMs: math.Inf(-1),
 	}
 }
@@ -87,11 +91,12 @@ func NewInstance(bucket, id int32, e Equipment) *Instance {
 // here as rejected.
 func (in *Instance) Submit(r *engine.Request, atMs float64) {
 	row := in.ledger.Row(r.Row)
-	row.Bucket, row.Instance, row.SubmitMs = in.bucket, in.id, atMs
+	row.Bucket, row.Instance = in.bucket, in.id
 	if reason := in.rank.Refuse(r); reason != "" {
 		in.end(r.Row, metrics.Rejected, reason, atMs)
 		return
 	}
+	row.SubmitMs = atMs
 	in.inbox.push(submission{atMs, *r})
 	in.forgetPlan()
 }
@@ -162,6 +167,10 @@ func (in *Instance) Sample(nowMs float64) (metrics.Sample, error) {
 	if past := nowMs - in.sampled.atMs; past > 0 {
 		s.BusyFraction = min(max(0, (busy-in.sampled.busyMs)/past), 1)
 	}
+	if in.tiers != nil {
+		in.look(in.decided, in.nowMs)
+		s.L1Used = in.tiers.dir.HostUsed(in.id)
+	}
 	in.sampled.atMs, in.sampled.busyMs = nowMs, busy
 	return s, nil
 }
@@ -223,10 +232,9 @@ func (in *Instance) countTiers(row *metrics.Row) {
 		return
 	}
 	if t.L0 < 0 { // it did not wait for a load
-		t.L0, t.L1, t.Remote, t.LoadWaitMs = row.CachedTokens/in.blockSize, 0, 0, 0
+		t.L0, t.L1, t.Remote = row.CachedTokens/in.blockSize, 0, 0
 	}
 	t.Miss = row.InputTokens/in.blockSize - t.L0 - t.L1 - t.Remote
-	t.RemoteStale = max(t.RemoteStale, 0)
 }
 
 // look takes in what happened to the instance's blocks. Evictions since pass first
@@ -235,10 +243,10 @@ func (in *Instance) look(first int, firstMs float64) {
 	if in.tiered == nil {
 		return
 	}
-	in.fx.Reset()
-	in.tiered.Look(&in.fx)
-	for i := range in.fx.Blocks {
-		e := &in.fx.Blocks[i]
+	in.seen.Reset()
+	in.tiered.Look(&in.seen)
+	for i := range in.seen.Blocks {
+		e := &in.seen.Blocks[i]
 		at := firstMs
 		switch {
 		case e.Kind == engine.Stored:

@@ -72,7 +72,8 @@ func (in *Instance) commit(untilMs float64) bool {
 	}
 	n := in.before(untilMs)
 	in.rank.Skip(n)
-	in.startMs()
+	in.observe(&p.stretch.First, in.startMs(), p.ends[:n])
+	p.stretch.First.Advance(int64(n))
 	in.log.Extend(p.ends[:n], int32(p.stretch.Continued))
 	in.decided += n
 	in.endMs = p.ends[n-1]

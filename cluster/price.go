@@ -9,7 +9,7 @@ func Price(m latency.Model, budget int) func(tokens int64) (float64, bool) {
 		ms := 0.0
 		for before := int64(0); before < tokens; {
 			n := min(tokens-before, int64(budget))
-			var p latency.Pass
+			p := latency.Pass{Window: latency.Window(m)}
 			p.AddPrefill(n, before)
 			cost, err := m.Cost(&p)
 			if err != nil {

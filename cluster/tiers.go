@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/reprise-sim/reprise/engine"
 	"github.com/reprise-sim/reprise/kvcache"
@@ -36,12 +35,12 @@ type tiers struct {
 	loads     map[int32]*load // by row
 }
 
-func newTiers(s TierSettings, instances []*Instance, ledger *metrics.Ledger, price func(int64) (float64, bool)) (*tiers, error) {
+func newTiers(instances []*Instance, s *Setup) (*tiers, error) {
 	t := &tiers{
-		TierSettings: s,
-		dir:          kvcache.NewDirectory(len(instances), s.HostBlocks, s.Visibility),
-		net:          newNetwork(len(instances), s.Wires),
-		instances:    instances, ledger: ledger, price: price, loads: map[int32]*load{},
+		TierSettings: *s.Tiers,
+		dir:          kvcache.NewDirectory(len(instances), s.Tiers.HostBlocks, s.Tiers.Visibility),
+		net:          newNetwork(len(instances), s.Tiers.Wires, s.Transfers),
+		instances:    instances, ledger: s.Ledger, price: s.Price, loads: map[int32]*load{},
 	}
 	t.net.holds = t.holds
 	for i, in := range instances {
@@ -101,9 +100,11 @@ func (t *tiers) loaded(l *load, nowMs float64) {
 		return
 	}
 	in := t.instances[l.instance]
+	in.AdvanceTo(nowMs) // its error stays
 	delete(t.loads, l.row)
 	t.unpin(l)
 	in.tiered.Loaded(l.row, l.usable)
+	in.plan.drop()
 	t.dir.Store(l.instance, l.words, l.hits, l.usable, nowMs)
 	for i := len(l.sources) - 1; i >= 0; i-- {
 		if s := l.sources[i]; !s.Host {
@@ -111,10 +112,7 @@ func (t *tiers) loaded(l *load, nowMs float64) {
 		}
 	}
 	row := t.ledger.Row(l.row)
-	known(&row.Tiers.RemoteStale, l.stale)
-	if math.IsNaN(row.Tiers.LoadWaitMs) {
-		row.Tiers.LoadWaitMs = 0
-	}
+	row.Tiers.RemoteStale += l.stale
 	row.Tiers.LoadWaitMs += nowMs - l.beganMs
 	if row.Admissions == 0 {
 		row.Tiers.L0, row.Tiers.L1, row.Tiers.Remote = l.hits, 0, 0
@@ -129,9 +127,6 @@ func (t *tiers) loaded(l *load, nowMs float64) {
 	}
 	in.wake(nowMs)
 }
-
-// known adds n to a count that may not be known yet.
-func known(count *int32, n int32) { *count = max(*count, 0) + n }
 
 func (t *tiers) pin(l *load) {
 	for _, s := range l.sources {

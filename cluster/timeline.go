@@ -145,9 +145,11 @@ func (in *Instance) schedule() bool {
 		in.err = fmt.Errorf("instance %d at %v ms: %w", in.id, in.nowMs, err)
 		return false
 	}
-	in.endMs = in.after(in.startMs(), cost)
+	start := in.startMs()
+	in.endMs = in.after(start, cost)
 	in.log.Append(in.endMs, int32(in.pass.Continued))
 	in.decided++
+	in.observe(&in.pass.Cost, start, in.lastEnd())
 	return true
 }
 

@@ -40,6 +40,16 @@ type load struct {
 	forgotten     bool // its request has been cancelled
 }
 
+// Transfer is a run of blocks that has started on its way into an instance.
+type Transfer struct {
+	Row, Instance int32 // that wait for it
+	Source        kvcache.Source
+	Moved         int32 // blocks that come; fewer than the source's if the owner has lost some
+	AskedMs       float64
+	StartMs       float64
+	EndMs         float64
+}
+
 // transfer is one run on its way, or waiting for its lane.
 type transfer struct {
 	seq     int // in order of asking
@@ -69,12 +79,12 @@ type network struct {
 	// holds is how many of the blocks [from, to) an owner really has.
 	holds func(owner int32, words []uint64, from, to int32) int32
 	// started is told each transfer that starts; nil: nobody.
-	started func(*transfer)
+	started func(*Transfer)
 }
 
-func newNetwork(instances int, w Wires) *network {
+func newNetwork(instances int, w Wires, started func(*Transfer)) *network {
 	return &network{
-		wires: w, host: make([]lane, instances), in: make([]lane, instances), out: make([]lane, instances),
+		wires: w, started: started, host: make([]lane, instances), in: make([]lane, instances), out: make([]lane, instances),
 	}
 }
 
@@ -161,7 +171,10 @@ func (n *network) launch(t *transfer, nowMs float64) {
 	}
 	n.flying = append(n.flying, t)
 	if n.started != nil {
-		n.started(t)
+		n.started(&Transfer{
+			Row: t.load.row, Instance: t.load.instance, Source: t.source, Moved: t.moved,
+			AskedMs: t.askedMs, StartMs: t.startMs, EndMs: t.endMs,
+		})
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/reprise-sim/reprise/engine"
 	"github.com/reprise-sim/reprise/latency"
 	"github.com/reprise-sim/reprise/metrics"
-	"github.com/reprise-sim/reprise/routing"
 	"github.com/reprise-sim/reprise/rundir"
 	"github.com/reprise-sim/reprise/setting"
 	"github.com/reprise-sim/reprise/trace"
@@ -44,13 +43,6 @@ type Trace struct {
 	IDsCover  string   `yaml:"ids_cover" json:"ids_cover" doc:"which blocks of a prompt have ids: all that it starts or only those it fills; auto: as the format says" enum:"auto,started,full"`
 }
 
-// Cluster are the keys of `cluster:`.
-type Cluster struct {
-	Topology     string           `yaml:"topology" json:"topology" doc:"aggregated: every instance prefills and decodes" enum:"aggregated"`
-	NumInstances int              `yaml:"num_instances" json:"num_instances" doc:"instances of the engine"`
-	Router       routing.Settings `yaml:"router" json:"router" doc:"who chooses the instance"`
-}
-
 // Output are the keys of `output:`.
 type Output struct {
 	rundir.Settings `yaml:",inline"`
@@ -64,7 +56,7 @@ func Defaults() Config {
 		Arrival: workload.Defaults(),
 		Engine:  engine.Defaults(),
 		Latency: latency.Defaults(),
-		Cluster: Cluster{Topology: "aggregated", NumInstances: 1, Router: routing.Defaults()},
+		Cluster: clusterDefaults(),
 		Seed:    42,
 		Output:  Output{Settings: rundir.Defaults()},
 	}
@@ -79,7 +71,8 @@ func (c *Config) Resolve() error {
 	under(&p, "arrival", c.Arrival.Validate())
 	under(&p, "engine", engine.Resolve(&c.Engine))
 	under(&p, "latency", c.Latency.Validate())
-	under(&p, "cluster", c.Cluster.validate())
+	under(&p, "cluster", c.Cluster.resolve())
+	add(&p, c.checkCluster())
 	if c.SLA != nil {
 		under(&p, "sla", c.SLA.Validate())
 	}
@@ -99,6 +92,17 @@ func under(p *setting.Problems, section string, err error) {
 	}
 }
 
+// inSection is err with the whole paths of the settings that it names; they are
+// those of a section.
+func inSection(section string, err error) error {
+	var p setting.Problems
+	under(&p, section, err)
+	if wrong := p.Err(); wrong != nil {
+		return wrong
+	}
+	return err
+}
+
 // Validate reports every wrong setting as a [setting.Error].
 func (t *Trace) Validate() error {
 	var p setting.Problems
@@ -114,17 +118,6 @@ func (t *Trace) Validate() error {
 	p.Check(slices.Contains(cover, t.IDsCover), "ids_cover", t.IDsCover, oneOf(cover))
 	return p.Err()
 }
-
-func (c *Cluster) validate() error {
-	var p setting.Problems
-	p.Check(c.Topology == "aggregated", "topology", c.Topology, "aggregated")
-	p.Check(c.NumInstances >= 1 && c.NumInstances <= maxInstances, "num_instances", c.NumInstances, "from 1 to 1000000")
-	p.Under("router", c.Router.Validate())
-	return p.Err()
-}
-
-// maxInstances bounds what a slip of the finger can ask for.
-const maxInstances = 1_000_000
 
 func oneOf(words []string) string { return "one of " + strings.Join(words, ", ") }
 

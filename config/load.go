@@ -52,8 +52,9 @@ func Load(s Sources) (*Config, error) {
 	return &c, nil
 }
 
-// maxFile is the largest configuration, in bytes: larger files are something else.
-const maxFile = 1 << 20
+// maxFile is the largest configuration, in bytes: larger files are something else,
+// and the time that the parser takes for a block of keys grows with its square.
+const maxFile = 1 << 18
 
 // load lays a file over the configuration.
 func (c *Config) load(path string) error {
@@ -100,6 +101,9 @@ func readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s: is a folder: want a configuration", path)
+	}
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return nil, err

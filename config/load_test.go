@@ -59,6 +59,8 @@ func TestNothingButATraceMeansDefaults(t *testing.T) {
 	want := config.Defaults()
 	want.Trace.Path = []string{"t.jsonl"}
 	want.Engine.Rules = "vllm-0.32"
+	one := 1
+	want.Cluster.NumInstances = &one
 	if a, b := asJSON(t, got), asJSON(t, &want); a != b {
 		t.Fatalf("%s\nwant %s", a, b)
 	}
@@ -259,10 +261,10 @@ func TestALargeFileIsNoConfiguration(t *testing.T) {
 // Defaults are shared by nobody: changing one copy changes no other.
 func TestDefaultsAreFresh(t *testing.T) {
 	c, err := config.Load(config.Sources{Trace: []string{"t.jsonl"}, Set: []string{"sla.ttft_ms=5", "cluster.num_instances=9"}})
-	if err != nil || c.Cluster.NumInstances != 9 {
+	if err != nil || *c.Cluster.NumInstances != 9 {
 		t.Fatal(c, err)
 	}
-	if d := config.Defaults(); d.SLA != nil || !reflect.DeepEqual(d.Cluster, config.Defaults().Cluster) || d.Cluster.NumInstances != 1 {
+	if d := config.Defaults(); d.SLA != nil || !reflect.DeepEqual(d.Cluster, config.Defaults().Cluster) || d.Cluster.NumInstances != nil {
 		t.Fatalf("%+v", d)
 	}
 }

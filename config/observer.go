@@ -5,6 +5,7 @@ import (
 
 	"github.com/reprise-sim/reprise/cluster"
 	"github.com/reprise-sim/reprise/metrics"
+	"github.com/reprise-sim/reprise/routing"
 	"github.com/reprise-sim/reprise/rundir"
 )
 
@@ -48,28 +49,35 @@ type record struct {
 	requests *rundir.Requests // nil: not wanted, as all below
 	samples  *rundir.Samples
 	tokens   *rundir.Tokens
+	routing  *rundir.File
+	line     []byte // of routing
 	trace    *retrace
 }
 
 // newRecord starts the files that the configuration wants; nil if it wants none.
 func (s *Simulation) newRecord() (*record, error) {
-	d, o := s.draft.Load(), &s.config.Output
+	d, o, buckets := s.draft.Load(), &s.config.Output, bucketNames(s.ranges)
 	if d == nil {
 		return nil, nil
 	}
 	r := &record{}
-	var errs [4]error
+	var errs [5]error
 	if o.PerRequest {
-		r.requests, errs[0] = d.Requests(rundir.Routing{Buckets: []string{soleBucket}, LocalPolicy: s.config.Cluster.Router.Mode})
+		r.requests, errs[0] = d.Requests(rundir.Routing{
+			Buckets: buckets, BucketPolicy: s.config.Cluster.GlobalRouter.Mode, LocalPolicy: s.config.Cluster.Router.Mode,
+		})
 	}
 	if o.Samples {
-		r.samples, errs[1] = d.Samples([]string{soleBucket})
+		r.samples, errs[1] = d.Samples(buckets)
 	}
 	if o.Tokens {
 		r.tokens, errs[2] = d.Tokens()
 	}
 	if o.Trace {
 		r.trace, errs[3] = newRetrace(s.config, s.trace, d)
+	}
+	if s.logsRouting() {
+		r.routing, errs[4] = d.File(rundir.RoutingFile)
 	}
 	return r, errors.Join(errs[:]...)
 }
@@ -88,6 +96,12 @@ func (r *record) row(row *metrics.Row) error {
 		return r.tokens.Add(row)
 	}
 	return nil
+}
+
+// decision writes down a routing decision.
+func (r *record) decision(d *routing.Decision) {
+	r.line = append(d.AppendJSON(r.line[:0]), '\n')
+	r.routing.Write(r.line) // the file keeps its first error
 }
 
 // finish writes what can only be written at the end.

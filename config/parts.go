@@ -3,29 +3,19 @@ package config
 import (
 	"fmt"
 
-	"github.com/reprise-sim/reprise/cluster"
-	"github.com/reprise-sim/reprise/engine"
 	"github.com/reprise-sim/reprise/latency"
 	"github.com/reprise-sim/reprise/metrics"
-	"github.com/reprise-sim/reprise/routing"
 	"github.com/reprise-sim/reprise/rundir"
-	"github.com/reprise-sim/reprise/setting"
 	"github.com/reprise-sim/reprise/simulate"
 	"github.com/reprise-sim/reprise/trace"
 	"github.com/reprise-sim/reprise/trace/formats"
 	"github.com/reprise-sim/reprise/workload"
 )
 
-// soleBucket is the bucket of a service that has no buckets.
-const soleBucket = "default"
-
 // prepare makes the parts, cheap refusals first.
 func (s *Simulation) prepare() (err error) {
 	c := s.config
 	if err := c.Resolve(); err != nil {
-		return err
-	}
-	if err := c.checkRouter(); err != nil {
 		return err
 	}
 	if c.Output.Dir != nil {
@@ -38,8 +28,9 @@ func (s *Simulation) prepare() (err error) {
 	if s.model, err = latency.New(c.Latency); err != nil {
 		return err
 	}
+	_, s.ranges = c.buckets()
 	if s.trace, err = c.Trace.Open(); err != nil {
-		return err
+		return inSection("trace", err)
 	}
 	if err := c.sameTrace(s.trace); err != nil {
 		return err
@@ -49,22 +40,20 @@ func (s *Simulation) prepare() (err error) {
 	}
 	s.cleanup = append(s.cleanup, s.driver.Close)
 	s.calls = s.driver.Counts().InTrace
+	if err := s.checkRouters(); err != nil {
+		return err
+	}
 	s.tally = metrics.NewTally(metrics.Setup{
-		Buckets: []string{soleBucket}, SLA: c.SLA, ClosedLoop: c.Arrival.Mode == workload.ModeConcurrency,
+		Buckets: bucketNames(s.ranges), SLA: c.SLA, ClosedLoop: c.Arrival.Mode == workload.ModeConcurrency,
 	})
 	s.cleanup = append(s.cleanup, s.tally.Close)
 	if s.record, err = s.newRecord(); err != nil {
 		return err
 	}
-	s.loop = s.newLoop()
-	return nil
-}
-
-// checkRouter refuses a router that looks at what instances do not show it.
-func (c *Config) checkRouter() error {
-	var p setting.Problems
-	under(&p, "cluster.router", c.Cluster.Router.Without(routing.Content|routing.Prices))
-	return p.Err()
+	if s.loop, err = s.newLoop(); err != nil {
+		return err
+	}
+	return c.checkSamples(s.trace.Report(), len(s.loop.Service.Instances()))
 }
 
 // Open opens the trace that the settings name and checks all of it.
@@ -86,32 +75,24 @@ func (c *Config) sameTrace(t trace.Trace) error {
 }
 
 // newLoop is the loop over idle instances.
-func (s *Simulation) newLoop() *simulate.Loop {
+func (s *Simulation) newLoop() (*simulate.Loop, error) {
 	c := s.config
 	calls := s.calls
 	if c.Limits.Requests != nil {
 		calls = min(calls, *c.Limits.Requests)
 	}
 	ledger := &metrics.Ledger{KeepTokens: s.record != nil && c.Output.Tokens}
+	service, err := s.newService(ledger)
+	if err != nil {
+		return nil, err
+	}
 	loop := &simulate.Loop{
 		Driver: s.driver, Ledger: ledger, Observer: &observer{tally: s.tally, record: s.record, progress: s.options.Progress, calls: calls},
-		Service: cluster.New(s.instances(ledger), routing.New(c.Cluster.Router, uint64(c.Seed))),
+		Service: service,
 		CapMs:   c.capMs(), Workers: s.options.Workers,
 	}
 	if s.record != nil && c.Output.Samples {
 		loop.SampleMs = c.Output.SampleIntervalMs
 	}
-	return loop
-}
-
-// instances are all instances, idle.
-func (s *Simulation) instances(ledger *metrics.Ledger) []*cluster.Instance {
-	c := s.config
-	instances := make([]*cluster.Instance, c.Cluster.NumInstances)
-	for i := range instances {
-		instances[i] = cluster.NewInstance(0, int32(i), cluster.Equipment{
-			Rank: engine.New(&c.Engine), Model: s.model, HostMs: c.Latency.HostUs / 1000, Ledger: ledger,
-		})
-	}
-	return instances
+	return loop, nil
 }

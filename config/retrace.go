@@ -52,23 +52,46 @@ func (r *retrace) see(row *metrics.Row) {
 }
 
 // write reads the trace once more and writes every task of which a call was
-// offered.
+// offered, and those without calls.
 func (r *retrace) write() error {
 	w, err := trace.NewWriter(r.out, r.input.Header())
 	if err != nil {
 		return err
 	}
+	var starts []float64
+	if math.IsNaN(r.zeroMs) {
+		if starts, err = r.starts(); err != nil {
+			return err
+		}
+	}
+	err = r.each(func(i int, t *trace.Task) error {
+		if t.Calls() > 0 && math.IsInf(r.firstMs(t), 1) {
+			return nil
+		}
+		if starts != nil {
+			t.ReleaseMs = starts[i]
+		} else {
+			t.ReleaseMs = (t.ReleaseMs - r.zeroMs) / r.speedup // as the driver computes it
+		}
+		r.retime(t)
+		return w.Write(t)
+	})
+	return errors.Join(err, w.Close())
+}
+
+// each visits the tasks of the trace.
+func (r *retrace) each(visit func(i int, t *trace.Task) error) error {
 	tasks, err := r.input.Tasks()
 	if err != nil {
 		return err
 	}
-	for {
+	for i := 0; ; i++ {
 		t, err := tasks.Next()
-		if err == io.EOF {
-			return errors.Join(tasks.Close(), w.Close())
+		if err == nil {
+			err = visit(i, t)
 		}
-		if err == nil && r.retime(t) {
-			err = w.Write(t)
+		if err == io.EOF {
+			return tasks.Close()
 		}
 		if err != nil {
 			return errors.Join(err, tasks.Close())
@@ -76,28 +99,50 @@ func (r *retrace) write() error {
 	}
 }
 
-// retime gives a task the times of the run. It is false if nothing of it was
-// offered.
-func (r *retrace) retime(t *trace.Task) bool {
-	firstMs := math.Inf(1)
+// starts are when the tasks of a closed loop took their slots, as far as their calls
+// tell: no later than their own calls and, since slots are taken in the order of the
+// trace, those of the tasks behind. So the written tasks keep that order.
+func (r *retrace) starts() ([]float64, error) {
+	var starts []float64
+	lastMs := 0.0
+	err := r.each(func(_ int, t *trace.Task) error {
+		firstMs := r.firstMs(t)
+		if !math.IsInf(firstMs, 1) {
+			lastMs = max(lastMs, firstMs)
+		}
+		starts = append(starts, max(0, firstMs)) // tools before its first call count to the wait for a slot
+		return nil
+	})
+	for i := len(starts) - 1; i >= 0; i-- {
+		lastMs = min(lastMs, starts[i])
+		starts[i] = lastMs
+	}
+	return starts, err
+}
+
+// firstMs is the release of a task that its calls in the run tell of, +Inf if none
+// was offered.
+func (r *retrace) firstMs(t *trace.Task) float64 {
+	first := math.Inf(1)
+	for i := range t.Nodes {
+		n := &t.Nodes[i]
+		if m, ok := r.seen[token.Identity(n.ID)]; ok && n.Kind == trace.LLM {
+			first = min(first, m.arrivalMs-n.NotBeforeMs)
+		}
+	}
+	return first
+}
+
+// retime gives the nodes of a task the times of the run.
+func (r *retrace) retime(t *trace.Task) {
 	for i := range t.Nodes {
 		n := &t.Nodes[i]
 		r.pause(n)
 		n.Details = withRecorded(n.Details, nil)
 		if m, ok := r.seen[token.Identity(n.ID)]; ok && n.Kind == trace.LLM {
 			n.Details = withRecorded(n.Details, &trace.Recorded{StartMs: m.arrivalMs, FirstTokenMs: m.firstMs, EndMs: m.endMs})
-			firstMs = min(firstMs, m.arrivalMs-n.NotBeforeMs)
 		}
 	}
-	if math.IsInf(firstMs, 1) {
-		return false
-	}
-	if math.IsNaN(r.zeroMs) {
-		t.ReleaseMs = max(0, firstMs) // a slot was free; tools before its first call count to the wait for it
-	} else {
-		t.ReleaseMs = (t.ReleaseMs - r.zeroMs) / r.speedup // as the driver computes it
-	}
-	return true
 }
 
 // pause makes the pauses of a node those of the run.

@@ -7,8 +7,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/reprise-sim/reprise/cluster"
 	"github.com/reprise-sim/reprise/latency"
 	"github.com/reprise-sim/reprise/metrics"
+	"github.com/reprise-sim/reprise/routing"
 	"github.com/reprise-sim/reprise/rundir"
 	"github.com/reprise-sim/reprise/simulate"
 	"github.com/reprise-sim/reprise/trace"
@@ -21,6 +23,11 @@ type Options struct {
 	Tool      rundir.Tool // the program, for run.json
 	Overwrite bool        // an earlier run in the folder may be replaced
 	Workers   int         // goroutines that advance instances; 0: GOMAXPROCS
+	// Transfers is told each transfer between cache tiers that starts; nil: nobody.
+	Transfers func(*cluster.Transfer)
+	// Begun is told, before anything that may take long, how to drop what the run
+	// writes; see [Simulation.Abort].
+	Begun func(abort func() error)
 	// Progress is told now and then how many calls have ended, of how many. It is
 	// called from the goroutine of Run.
 	Progress func(ended, calls int)
@@ -39,6 +46,7 @@ type Simulation struct {
 	loop   *simulate.Loop
 	record *record // nil if no files are written
 	calls  int
+	ranges []routing.Bucket // in order of their ids
 
 	draft   atomic.Pointer[rundir.Draft] // nil if no files are written
 	cleanup []func() error
@@ -56,6 +64,9 @@ type Result struct {
 // simulated then and no file is left.
 func Prepare(ctx context.Context, c *Config, o Options) (*Simulation, error) {
 	s := &Simulation{config: c, options: o, started: time.Now()}
+	if o.Begun != nil {
+		o.Begun(s.Abort)
+	}
 	err := s.prepare()
 	if err == nil {
 		err = ctx.Err()

@@ -192,7 +192,11 @@ func TestARunThatIsWrittenAsATraceReplays(t *testing.T) {
 		"sessions": {sessions, []string{"trace.block_size=16"}, []string{}},
 		"faster":   {sessions, []string{"trace.block_size=16", "arrival.speedup=2"}, []string{"arrival.speedup=1"}},
 		"slots":    {sessions, []string{"trace.block_size=16", "arrival.mode=concurrency", "arrival.concurrency=2"}, []string{"arrival.mode=concurrency", "arrival.concurrency=2"}},
-		"limited":  {rows(t, 200), []string{"limits.requests=20", "engine.num_gpu_blocks=3"}, nil},
+		// A task without a call is the first, the calls of the second come after those of the third.
+		"tools":       {tools(t), []string{"arrival.speedup=3"}, []string{}},
+		"tools, slot": {tools(t), []string{"arrival.mode=concurrency", "arrival.concurrency=1"}, nil},
+		"tools, many": {tools(t), []string{"arrival.mode=concurrency", "arrival.concurrency=9"}, nil},
+		"limited":     {rows(t, 200), []string{"limits.requests=20", "engine.num_gpu_blocks=3"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -215,6 +219,18 @@ func TestARunThatIsWrittenAsATraceReplays(t *testing.T) {
 			sameFiles(t, runs[1], runs[2], "trace.jsonl")
 		})
 	}
+}
+
+// tools is a trace of tasks that begin with tools, or have nothing else.
+func tools(t testing.TB) string {
+	t.Helper()
+	return write(t, t.TempDir(), "tools.jsonl", `{"schema":"reprise.trace","version":1}
+{"id":"a","kind":"tool","not_before_ms":20,"duration_ms":40.5}
+{"id":"b/0","task":"b","kind":"tool","not_before_ms":30,"duration_ms":500}
+{"id":"b/1","task":"b","kind":"llm","after":[{"id":"b/0"}],"input":{"length":90},"output":{"length":5}}
+{"id":"c","kind":"llm","not_before_ms":30,"input":{"length":80},"output":{"length":3}}
+{"id":"d","kind":"think","not_before_ms":100,"duration_ms":1}
+`)
 }
 
 // withoutLines is the table of requests of a run without the lines of the trace.
@@ -244,13 +260,20 @@ func withoutLines(t *testing.T, dir string) string {
 func TestWhatTheTraceRefusesNamesTheSetting(t *testing.T) {
 	path := write(t, t.TempDir(), "t.jsonl", `{"input_length":5,"output_length":5}`+"\n")
 	_, err := config.Prepare(context.Background(), load(t, config.Sources{Trace: []string{path}, Set: []string{"arrival.mode=trace"}}), config.Options{})
-	want := "--set arrival.mode=trace: arrival.mode: trace: want an arrival timestamp of each task (1 of 1 have none), or mode concurrency"
+	want := "--set arrival.mode=trace: arrival.mode: trace: want an arrival timestamp of each task (1 of 1 have none, the first is \"request_1\", line 1), or mode concurrency"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	_, err = config.Prepare(context.Background(), load(t, config.Sources{Trace: []string{"missing.jsonl"}}), config.Options{})
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
+	}
+	far := write(t, t.TempDir(), "far.jsonl", `{"timestamp":0,"input_length":5,"output_length":5}`+"\n"+`{"timestamp":1e12,"input_length":5,"output_length":5}`+"\n")
+	out := filepath.Join(t.TempDir(), "run")
+	_, err = config.Prepare(context.Background(), load(t, config.Sources{Trace: []string{far}, Out: out, Set: []string{"cluster.num_instances=2"}}), config.Options{})
+	want = "output.sample_interval_ms: 1000: want more: tasks arrive over 1e+12 ms, which would be 2e+09 lines of instances.csv; 2e+05 ms give 10000000"
+	if err == nil || err.Error() != want || len(entries(t, out)) > 0 {
+		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	bad := write(t, t.TempDir(), "bad.jsonl", `{"timestamp":0,"input_length":-5,"output_length":5}`+"\n")
 	_, err = config.Prepare(context.Background(), load(t, config.Sources{Trace: []string{bad}}), config.Options{})

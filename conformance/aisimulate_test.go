@@ -146,7 +146,7 @@ func TestReplaysEqualTheReferenceSimulator(t *testing.T) {
 			got.compareRows(t, readLines[replayRow](t, dir, c.Expected))
 			got.compareSummary(t, &c, readFile(t, dir, c.Summary))
 		}
-	}, func(engine string) bool { return engine == "" })
+	}, func(engine string) bool { return engine == "aisimulate" })
 }
 
 // replay is a run under comparison: it observes the loop.

@@ -44,7 +44,7 @@ func indexes(t testing.TB) []string {
 
 // eachCase runs every case of the indexes that decode accepts, as a subtest by
 // its name. Cases are the objects of the index, which is a list or has a list
-// under "cases"; engine names what made them ("" in a plain list).
+// under "cases"; engine names what made them, in a plain list its folder.
 func eachCase(t *testing.T, run func(t *testing.T, dir string, raw json.RawMessage), accepts func(engine string) bool) {
 	seen := 0
 	for _, index := range indexes(t) {
@@ -60,6 +60,7 @@ func eachCase(t *testing.T, run func(t *testing.T, dir string, raw json.RawMessa
 			if err := json.Unmarshal(data, &set.Cases); err != nil {
 				t.Fatalf("%s: %v", index, err)
 			}
+			set.Engine = filepath.Base(filepath.Dir(index))
 		}
 		if !accepts(set.Engine) {
 			continue

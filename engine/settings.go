@@ -14,16 +14,17 @@ type Settings struct {
 	Backend string `yaml:"backend" json:"backend" doc:"serving engine whose scheduler is simulated" enum:"vllm"`
 	Rules   string `yaml:"rules" json:"rules" doc:"rule set: vllm decides as the real scheduler of vLLM 0.32, aisimulate as the reference simulator 0.13; empty: the backend's own" enum:",vllm,vllm-0.32,aisimulate,aisimulate-0.13"`
 
-	BlockSize               int  `yaml:"block_size" json:"block_size" doc:"tokens in a KV block"`
-	NumGPUBlocks            int  `yaml:"num_gpu_blocks" json:"num_gpu_blocks" doc:"KV blocks of a rank; under the vllm rules one of them is never used"`
-	MaxModelLen             *int `yaml:"max_model_len" json:"max_model_len" doc:"most tokens of prompt and output together; null: no limit"`
-	MaxNumSeqs              int  `yaml:"max_num_seqs" json:"max_num_seqs" doc:"most requests running at once"`
-	MaxNumBatchedTokens     int  `yaml:"max_num_batched_tokens" json:"max_num_batched_tokens" doc:"token budget of a pass"`
-	DPSize                  int  `yaml:"dp_size" json:"dp_size" doc:"attention data-parallel ranks of an instance"`
-	TensorParallelSize      int  `yaml:"tensor_parallel_size" json:"tensor_parallel_size" doc:"GPUs that share a rank; counts GPUs, does not change a price"`
-	EnablePrefixCaching     bool `yaml:"enable_prefix_caching" json:"enable_prefix_caching" doc:"reuse the blocks of equal prefixes"`
-	EnableChunkedPrefill    bool `yaml:"enable_chunked_prefill" json:"enable_chunked_prefill" doc:"split prompts over passes when the budget is short"`
-	PrefillScheduleInterval int  `yaml:"prefill_schedule_interval" json:"prefill_schedule_interval" doc:"under attention data parallelism: prefills start only in every n-th pass"`
+	BlockSize               int      `yaml:"block_size" json:"block_size" doc:"tokens in a KV block"`
+	NumGPUBlocks            int      `yaml:"num_gpu_blocks" json:"num_gpu_blocks" doc:"KV blocks of a rank; under the vllm rules one of them is never used"`
+	MaxModelLen             *int     `yaml:"max_model_len" json:"max_model_len" doc:"most tokens of prompt and output together; null: no limit"`
+	MaxNumSeqs              int      `yaml:"max_num_seqs" json:"max_num_seqs" doc:"most requests running at once"`
+	MaxNumBatchedTokens     int      `yaml:"max_num_batched_tokens" json:"max_num_batched_tokens" doc:"token budget of a pass"`
+	DPSize                  int      `yaml:"dp_size" json:"dp_size" doc:"attention data-parallel ranks of an instance"`
+	TensorParallelSize      int      `yaml:"tensor_parallel_size" json:"tensor_parallel_size" doc:"GPUs that share a rank; counts GPUs, does not change a price"`
+	EnablePrefixCaching     bool     `yaml:"enable_prefix_caching" json:"enable_prefix_caching" doc:"reuse the blocks of equal prefixes"`
+	EnableChunkedPrefill    bool     `yaml:"enable_chunked_prefill" json:"enable_chunked_prefill" doc:"split prompts over passes when the budget is short"`
+	KVCacheBytesPerToken    *float64 `yaml:"kv_cache_bytes_per_token" json:"kv_cache_bytes_per_token" doc:"bytes of a token in the KV cache of an instance, over all its layers and GPUs; null: unknown"`
+	PrefillScheduleInterval int      `yaml:"prefill_schedule_interval" json:"prefill_schedule_interval" doc:"under attention data parallelism: prefills start only in every n-th pass"`
 
 	VLLM       VLLM       `yaml:"vllm" json:"vllm" doc:"settings of the vllm rules"`
 	AISimulate AISimulate `yaml:"aisimulate" json:"aisimulate" doc:"settings of the aisimulate rules"`

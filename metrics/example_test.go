@@ -60,7 +60,6 @@ func ExampleTally() {
 	// throughput    50.00 requests/s, 5000 input and 150.0 output tokens/s, over 0.040 s
 	// prefix reuse  0.000 % of input tokens, 0.000 % at first admission
 	// preemptions   0
-	// saturated     cannot be said: 2 requests are too few to tell a queue that grows from chance, 100
-	//               are needed
+	// saturated     cannot be said: too few requests to tell growth from chance: 2 of 100 needed
 	// priced by     fixed
 }

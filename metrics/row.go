@@ -82,16 +82,16 @@ type Row struct {
 type Tiers struct {
 	PredictedPrefix      int32 // blocks that the chosen bucket promised
 	L0, L1, Remote, Miss int32 // at the first admission
-	RemoteStale          int32 // promised by another instance and gone, over all loads
+	RemoteStale          int32 // promised by another instance and gone, over all loads; never unknown
 	LengthMatch          Match
-	LoadWaitMs           float64 // from the begin of a load to its end, over all loads
+	LoadWaitMs           float64 // from the begin of a load to its end, over all loads; never unknown
 }
 
 // Match is whether a request is in the bucket that its length suggests.
 type Match uint8
 
 const (
-	NoHome  Match = iota // no bucket's range holds its length, or there is one bucket only
+	NoHome  Match = iota // no bucket's range holds its length
 	Matched              // it is
 	Strayed              // it is in another one
 )
@@ -109,7 +109,7 @@ func (r *Row) reset(l Label, arrivalMs float64, input, requested int32) {
 		Label: l, Bucket: -1, Instance: -1,
 		ArrivalMs: arrivalMs, SubmitMs: nan, AdmitMs: nan, FirstMs: nan, SecondMs: nan, LastMs: nan, EndMs: nan,
 		InputTokens: input, RequestedTokens: requested,
-		Tiers: Tiers{PredictedPrefix: -1, L0: -1, L1: -1, Remote: -1, Miss: -1, RemoteStale: -1, LoadWaitMs: nan},
+		Tiers: Tiers{PredictedPrefix: -1, L0: -1, L1: -1, Remote: -1, Miss: -1},
 	}
 }
 

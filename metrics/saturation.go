@@ -71,7 +71,7 @@ func (b *backlog) judge() Saturation {
 	total := arrived[saturationSamples]
 	switch {
 	case total < saturationLeast:
-		return unsaid(fmt.Sprintf("%d requests are too few to tell a queue that grows from chance, %d are needed", total, saturationLeast))
+		return unsaid(fmt.Sprintf("too few requests to tell growth from chance: %d of %d needed", total, saturationLeast))
 	case b.bin(b.last) < saturationSamples:
 		return unsaid("all requests arrive at once")
 	}

@@ -152,6 +152,8 @@ func figure(v float64) string {
 	switch {
 	case math.IsNaN(v):
 		return "–"
+	case math.Abs(v) >= 1e9:
+		return fmt.Sprintf("%.3e", v)
 	case math.Abs(v) >= 1000:
 		return fmt.Sprintf("%.0f", v)
 	case math.Abs(v) >= 100:

@@ -55,6 +55,10 @@ type GlobalRouter interface {
 	RouteBucket(r *Request, buckets []BucketView) (BucketChoice, error)
 }
 
+// Homebound is implemented by a [GlobalRouter] that places a request only if the
+// range of some bucket holds its length (spec/buckets.md 2, rule 9).
+type Homebound interface{ Homebound() }
+
 // BucketChoice is the bucket that a request goes to.
 type BucketChoice struct {
 	Bucket int32 // its id, −1 if no bucket takes the request

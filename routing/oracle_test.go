@@ -54,7 +54,7 @@ type oracleCase struct {
 // that REPRISE_ORACLE names, relative to the module root.
 func oracleCases(t *testing.T) (cases []*oracleCase) {
 	t.Helper()
-	roots := []string{filepath.Join("testdata", "oracle")}
+	roots := []string{filepath.Join("..", "testdata", "oracle")}
 	if dir := os.Getenv("REPRISE_ORACLE"); dir != "" {
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join("..", dir)

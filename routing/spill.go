@@ -22,6 +22,9 @@ type Spill struct{ Load float64 }
 // Needs implements [GlobalRouter].
 func (Spill) Needs() Needs { return Views }
 
+// Homebound implements [Homebound].
+func (Spill) Homebound() {}
+
 // RouteBucket implements [GlobalRouter].
 func (p Spill) RouteBucket(r *Request, buckets []BucketView) (BucketChoice, error) {
 	home, err := Home(r.InputTokens, buckets)

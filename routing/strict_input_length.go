@@ -19,6 +19,9 @@ type StrictInputLength struct{}
 // Needs implements [GlobalRouter].
 func (StrictInputLength) Needs() Needs { return 0 }
 
+// Homebound implements [Homebound].
+func (StrictInputLength) Homebound() {}
+
 // RouteBucket implements [GlobalRouter].
 func (StrictInputLength) RouteBucket(r *Request, buckets []BucketView) (BucketChoice, error) {
 	home, err := Home(r.InputTokens, buckets)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -15,12 +16,16 @@ import (
 // ErrAborted is what a draft answers after Abort.
 var ErrAborted = errors.New("the run was aborted")
 
+// ErrHoldsRun is wrapped by the refusal of a folder that Create would overwrite if
+// it were told to.
+var ErrHoldsRun = errors.New("holds the files of a run")
+
 // Draft is the folder of a run that goes on. Its files get their names when Close
 // has written all of them; Abort leaves none. One goroutine writes, any other may
 // call Abort.
 type Draft struct {
 	dir  string
-	made bool     // the folder did not exist
+	made []string // folders that did not exist, the innermost first
 	old  []string // files of an earlier run to be replaced
 
 	mu     sync.Mutex
@@ -37,10 +42,10 @@ func Create(dir string, overwrite bool) (*Draft, error) {
 	entries, err := os.ReadDir(dir)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		if err := os.MkdirAll(dir, 0o777); err != nil {
+		if err := d.makeFolders(); err != nil {
+			d.removeFolders()
 			return nil, err
 		}
-		d.made = true
 		return d, nil
 	case err != nil:
 		return nil, err
@@ -56,9 +61,39 @@ func Create(dir string, overwrite bool) (*Draft, error) {
 	case len(foreign) > 0:
 		return nil, fmt.Errorf("%s: holds %s: want a new folder, an empty one or that of a run", dir, list(foreign))
 	case len(d.old) > 0 && !overwrite:
-		return nil, fmt.Errorf("%s: holds the files of a run (%s): want a new folder, or leave to overwrite it", dir, list(d.old))
+		return nil, fmt.Errorf("%s: %w (%s): want a new folder, or leave to overwrite it", dir, ErrHoldsRun, list(d.old))
 	}
 	return d, nil
+}
+
+// makeFolders makes the folder and those above it that do not exist.
+func (d *Draft) makeFolders() error {
+	var missing []string
+	for at := filepath.Clean(d.dir); ; at = filepath.Dir(at) {
+		if _, err := os.Stat(at); !errors.Is(err, os.ErrNotExist) {
+			break
+		}
+		missing = append(missing, at)
+	}
+	for i := len(missing) - 1; i >= 0; i-- {
+		err := os.Mkdir(missing[i], 0o777)
+		if err == nil {
+			d.made = slices.Insert(d.made, 0, missing[i])
+		} else if !errors.Is(err, os.ErrExist) { // somebody else made it meanwhile
+			return err
+		}
+	}
+	return nil
+}
+
+// removeFolders removes the folders that were made, up to the first in which
+// somebody else has put something.
+func (d *Draft) removeFolders() {
+	for _, dir := range d.made {
+		if os.Remove(dir) != nil {
+			return
+		}
+	}
 }
 
 // list is names, at most three of them.
@@ -173,7 +208,7 @@ func (d *Draft) publish() error {
 	return last.rename()
 }
 
-// remove removes temporary files, and the folder if it was made for them.
+// remove removes temporary files, and the folders that were made for them.
 func (d *Draft) remove() error {
 	var err error
 	for _, f := range d.files {
@@ -181,8 +216,6 @@ func (d *Draft) remove() error {
 			err = errors.Join(err, os.Remove(f.temporary))
 		}
 	}
-	if d.made && err == nil {
-		err = os.Remove(d.dir)
-	}
+	d.removeFolders()
 	return err
 }

@@ -139,6 +139,28 @@ func TestAnAbortedRunLeavesNothing(t *testing.T) {
 	}
 }
 
+func TestAnAbortedRunLeavesNoFolderThatItMade(t *testing.T) {
+	for _, c := range []struct{ there, put, want string }{
+		{"", "", ""},
+		{"sweep", "", "sweep"},
+		{"sweep", "sweep/other", "sweep"},
+		{"", "sweep/other", "sweep"}, // another run has come beside it meanwhile
+	} {
+		top := t.TempDir()
+		must(t, os.MkdirAll(filepath.Join(top, c.there), 0o777))
+		d, err := Create(filepath.Join(top, "sweep", "first", "run"), false)
+		must(t, err)
+		must(t, os.MkdirAll(filepath.Join(top, c.put), 0o777))
+		must(t, d.Abort())
+		if got := content(t, top); got != c.want {
+			t.Errorf("%q there, %q put: %q is left, want %q", c.there, c.put, got, c.want)
+		}
+		if got := content(t, filepath.Join(top, c.want)); c.put != "" && got != "other" {
+			t.Errorf("%q is left beside the other run", got)
+		}
+	}
+}
+
 // TestAbortMayComeAtAnyTime lets an abort race with the end of a run: there is a
 // whole run afterwards, or nothing.
 func TestAbortMayComeAtAnyTime(t *testing.T) {

@@ -12,12 +12,13 @@ const (
 	RequestsFile = "per_request.csv"
 	SamplesFile  = "instances.csv"
 	TokensFile   = "tokens.jsonl"
+	RoutingFile  = "routing_log.jsonl"
 )
 
 // fileNames are all names that a run's file can have. Those without a constant
 // are made by others through [Draft.File].
-var fileNames = []string{InfoFile, SummaryFile, RequestsFile, SamplesFile, TokensFile,
-	"routing_log.jsonl", "passes.jsonl", "timeline.json.gz",
+var fileNames = []string{InfoFile, SummaryFile, RequestsFile, SamplesFile, TokensFile, RoutingFile,
+	"passes.jsonl", "timeline.json.gz",
 	"trace.jsonl", "trace.jsonl.gz", "trace.jsonl.zst",
 	"per_request.parquet", "instances.parquet"}
 

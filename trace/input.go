@@ -50,7 +50,7 @@ func (in *Input) Path() string { return in.file.Path() }
 func (in *Input) Name() string { return linefile.Name(in.file.Path()) }
 
 // headSize is how much of a file is looked at to find its format.
-const headSize = 1 << 16
+const headSize = 1 << 20
 
 // Head is the beginning of the input, unpacked, without a byte order mark and blank
 // lines in front. It is empty only if there is nothing else.
@@ -62,7 +62,7 @@ func (in *Input) Head() ([]byte, error) {
 	defer r.Close()
 	for b := bufio.NewReaderSize(r, headSize); ; {
 		head, err := b.Peek(headSize)
-		if err != nil && err != io.EOF {
+		if err != nil && err != io.EOF && len(head) == 0 { // else the check will name the line
 			return nil, fmt.Errorf("%s: %w", in.Name(), err)
 		}
 		rest := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), "\r\n\t ")

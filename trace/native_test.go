@@ -169,7 +169,7 @@ func anyDetails(t *rapid.T) *trace.Details {
 		d.Args, d.Result = json.RawMessage(`{"a":[1,2.50,"x y"]}`), json.RawMessage(`null`)
 	}
 	if rapid.Bool().Draw(t, "recorded") {
-		d.Recorded = &trace.Recorded{StartMs: math.NaN(), FirstTokenMs: rapid.Float64Min(0).Draw(t, "first"), EndMs: 7}
+		d.Recorded = &trace.Recorded{StartMs: math.NaN(), FirstTokenMs: rapid.Float64Range(0, trace.MaxMs).Draw(t, "first"), EndMs: 7}
 	}
 	return d
 }

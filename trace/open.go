@@ -60,12 +60,13 @@ func (t *rowTrace[R]) begin(in *Input) error {
 	}
 	defer r.Close()
 	in.first = 0
-	line, err := linefile.NewLines(r).Next()
+	lines := linefile.NewLines(r)
+	line, err := lines.Next()
 	if err == io.EOF {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", in.Name(), err)
+		return fmt.Errorf("%v: %w", Place{in, lines.Number()}, err)
 	}
 	header, err := t.format.Begin(line.Text, Place{in, line.Number})
 	if header {

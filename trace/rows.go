@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/reprise-sim/reprise/token"
+	"github.com/reprise-sim/reprise/trace/internal/jsonrow"
 )
 
 // RowFormat is what a format of one row a line has to say about itself. [OpenRows]
@@ -80,6 +81,9 @@ func (p Place) appendFile(dst []byte) []byte {
 	dst = strconv.AppendInt(append(dst, "file"...), int64(p.File.number)+1, 10)
 	return append(dst, ':')
 }
+
+// MaxMs is the largest time or pause of a trace, in ms.
+const MaxMs = jsonrow.MaxMs
 
 // released is a task's release as a number that can be compared: untimed tasks come
 // first.

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -62,6 +63,24 @@ func (s *between) Next() (*Task, error) {
 }
 
 func (s *between) Close() error { return s.src.Close() }
+
+// Until is src until ctx is cancelled; then it ends with ctx's error. Closing it
+// closes src.
+func Until(ctx context.Context, src Source) Source { return &until{src, ctx} }
+
+type until struct {
+	src Source
+	ctx context.Context
+}
+
+func (s *until) Next() (*Task, error) {
+	if err := s.ctx.Err(); err != nil {
+		return nil, err
+	}
+	return s.src.Next()
+}
+
+func (s *until) Close() error { return s.src.Close() }
 
 // Redact is src without messages, arguments of tools and their results: a replay
 // needs only ids and times. Closing it closes src.

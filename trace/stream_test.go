@@ -1,11 +1,15 @@
 package trace_test
 
 import (
+	"bytes"
+	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -247,6 +251,48 @@ func TestRedactedTracesKeepWhatReplayNeeds(t *testing.T) {
 `
 	if b.String() != want {
 		t.Errorf("%s\nwant\n%s", b.String(), want)
+	}
+}
+
+func TestACutFileIsNamedWithItsLine(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	io.WriteString(z, flat(1000, 5))
+	z.Close()
+	path := tracetest.File(t, "cut.gz", packed.String()[:packed.Len()/2])
+	inputs, err := trace.OpenInputs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = trace.OpenNative(inputs)
+	want := regexp.MustCompile(`cut\.gz:[1-9][0-9]{2}: unpacking gzip: unexpected EOF$`)
+	if err == nil || !want.MatchString(err.Error()) {
+		t.Errorf("%v, want %v", err, want)
+	}
+}
+
+func TestACancelledCopyLeavesNoFile(t *testing.T) {
+	tr := mustOpen(t, flat(10, 5))
+	src, err := tr.Tasks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	src = trace.Until(ctx, src)
+	if _, err := src.Next(); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	dir := t.TempDir()
+	w, err := trace.Create(filepath.Join(dir, "t.jsonl"), tr.Header())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := trace.Save(w, src); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("%v is left", left)
 	}
 }
 

@@ -114,7 +114,7 @@ func (w *walk[R]) parse() error {
 		if err != nil {
 			w.rows = w.rows[:len(w.rows)-1]
 			if err != io.EOF {
-				err = fmt.Errorf("%s: %w", w.input.Name(), err)
+				err = fmt.Errorf("%v: %w", Place{w.input, w.lines.Number()}, err)
 			}
 			return err
 		}

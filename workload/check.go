@@ -15,12 +15,43 @@ func check(t trace.Trace, s Settings) error {
 	case r.Calls > math.MaxInt32:
 		return fmt.Errorf("trace: got %d calls, expected at most %d", r.Calls, math.MaxInt32)
 	case s.Mode == ModeTrace && r.Untimed > 0:
-		return &setting.Error{Field: "arrival.mode", Value: s.Mode,
-			Want: fmt.Sprintf("an arrival timestamp of each task (%d of %d have none), or mode concurrency", r.Untimed, r.Tasks)}
+		return refuseUntimed(t)
+	case s.Mode == ModeTrace && s.span(r) > trace.MaxMs:
+		return &setting.Error{Field: "arrival.speedup", Value: s.Speedup,
+			Want: fmt.Sprintf("more: the last task would arrive at %v ms, more than %g", s.span(r), float64(trace.MaxMs))}
 	case s.Mode == ModeTrace && s.Turns == TurnsRecorded:
 		return checkRecordedStarts(t)
 	}
 	return nil
+}
+
+// refuseUntimed names the first of the tasks without a time.
+func refuseUntimed(t trace.Trace) error {
+	source, err := t.Tasks()
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	for {
+		task, err := source.Next()
+		if err != nil {
+			return fmt.Errorf("trace: %w", err)
+		}
+		if math.IsNaN(task.ReleaseMs) {
+			r := t.Report()
+			return &setting.Error{Field: "arrival.mode", Value: ModeTrace,
+				Want: fmt.Sprintf("an arrival timestamp of each task (%d of %d have none, the first is %q, line %d), or mode concurrency",
+					r.Untimed, r.Tasks, task.ID, task.Nodes[0].Line)}
+		}
+	}
+}
+
+// span is when the last task of a trace arrives at recorded times.
+func (s *Settings) span(r *trace.Report) float64 {
+	if s.Origin == OriginFirst {
+		return (r.LastMs - r.FirstMs) / s.Speedup
+	}
+	return r.LastMs / s.Speedup
 }
 
 // checkRecordedStarts reads a trace and refuses calls without a recorded start.
@@ -68,13 +99,13 @@ func lacksRecordedStart(n *trace.Node) bool {
 
 // checkTask refuses a task that could not be played to its end: a node has to wait
 // for nodes above it only, for a known time.
-func checkTask(t *trace.Task) error {
+func checkTask(t *trace.Task, speedup float64) error {
 	for i := range t.Nodes {
 		n := &t.Nodes[i]
-		if err := checkPause(n, "not_before_ms", n.NotBeforeMs); err != nil {
+		if err := checkPause(n, "not_before_ms", n.NotBeforeMs, speedup); err != nil {
 			return err
 		}
-		if err := checkPause(n, "duration_ms", n.DurationMs); err != nil {
+		if err := checkPause(n, "duration_ms", n.DurationMs, speedup); err != nil {
 			return err
 		}
 		for k := range n.After {
@@ -83,7 +114,7 @@ func checkTask(t *trace.Task) error {
 				return fmt.Errorf("line %d: node %q: after: got node number %d of the task, expected one of the %d above it",
 					n.Line, n.ID, e.From, i)
 			}
-			if err := checkPause(n, "delay_ms", e.DelayMs); err != nil {
+			if err := checkPause(n, "delay_ms", e.DelayMs, speedup); err != nil {
 				return err
 			}
 		}
@@ -91,11 +122,14 @@ func checkTask(t *trace.Task) error {
 	return nil
 }
 
-func checkPause(n *trace.Node, field string, ms float64) error {
-	if ms >= 0 && finite(ms) {
-		return nil
+func checkPause(n *trace.Node, field string, ms, speedup float64) error {
+	switch {
+	case !(ms >= 0 && finite(ms)):
+		return fmt.Errorf("line %d: node %q: %s: got %v, expected a finite number of at least 0", n.Line, n.ID, field, ms)
+	case ms/speedup > trace.MaxMs:
+		return fmt.Errorf("line %d: node %q: %s: got %v at speedup %v, expected at most %g ms", n.Line, n.ID, field, ms, speedup, float64(trace.MaxMs))
 	}
-	return fmt.Errorf("line %d: node %q: %s: got %v, expected a finite number of at least 0", n.Line, n.ID, field, ms)
+	return nil
 }
 
 func finite(x float64) bool { return math.Abs(x) <= math.MaxFloat64 }

@@ -122,7 +122,7 @@ func (d *Driver) Release(nowMs float64, buf []Call) []Call {
 		switch {
 		case min(queued, opens) > nowMs:
 			return buf
-		case queued <= opens: // tasks of the queue stand before the next one
+		case queued < opens, queued == opens && d.table == nil: // tasks of the queue stand before the next one
 			buf = append(buf, d.send(d.queue.pop()))
 		default:
 			buf = d.start(opens, buf)
@@ -230,7 +230,7 @@ func (d *Driver) read() {
 		err = d.gate.expect(t)
 	}
 	if err == nil && !lone(t) {
-		err = checkTask(t)
+		err = checkTask(t, d.speedup)
 	}
 	switch err {
 	case nil:
@@ -241,13 +241,13 @@ func (d *Driver) read() {
 	}
 }
 
-// start lets the next task in at startMs. Its first calls are queued, a lone call
-// is sent.
+// start lets the next task in at startMs. Its first calls are queued; a lone call
+// is sent, unless calls of one instant have to be put in order.
 func (d *Driver) start(startMs float64, buf []Call) []Call {
 	t, order := d.ahead, d.order
 	d.gate.enter()
 	d.read()
-	if lone(t) {
+	if d.table == nil && lone(t) {
 		return append(buf, d.call(t, nil, 0, startMs))
 	}
 	p := newPlay(t, order, startMs, d.speedup, &d.queue)

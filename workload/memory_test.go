@@ -15,13 +15,18 @@ type memory []*trace.Task
 func (m memory) Header() trace.Header { return trace.Header{Format: "memory"} }
 
 func (m memory) Report() *trace.Report {
-	r := &trace.Report{Rows: len(m), Tasks: len(m), Independent: true}
+	r := &trace.Report{Rows: len(m), Tasks: len(m), Independent: true, FirstMs: math.Inf(1), LastMs: math.Inf(-1)}
 	for _, t := range m {
 		r.Calls += t.Calls()
 		r.Independent = r.Independent && t.Calls() == 1
 		if math.IsNaN(t.ReleaseMs) {
 			r.Untimed++
+			continue
 		}
+		r.FirstMs, r.LastMs = min(r.FirstMs, t.ReleaseMs), max(r.LastMs, t.ReleaseMs)
+	}
+	if r.Untimed == r.Tasks {
+		r.FirstMs, r.LastMs = 0, 0
 	}
 	return r
 }

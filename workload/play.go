@@ -47,9 +47,12 @@ type outEdge struct {
 const none = -1
 
 // due is a call that waits for nothing but the clock. Calls leave the queue in
-// the order (due time, task, node): spec/replay.md 2.5, 2.8.
+// the order (due time, task, node): spec/replay.md 2.5, 2.8. Where all times are
+// recorded, line stands before task: calls of one instant keep their order in the
+// trace.
 type due struct {
 	atMs  float64
+	line  int32 // 0 where calls wait for others
 	order int64
 	play  *play
 	node  int32
@@ -59,6 +62,8 @@ func (d due) Before(o due) bool {
 	switch {
 	case d.atMs != o.atMs:
 		return d.atMs < o.atMs
+	case d.line != o.line:
+		return d.line < o.line
 	case d.order != o.order:
 		return d.order < o.order
 	}
@@ -127,9 +132,9 @@ func (p *play) startRecorded(tt *timetable) {
 		switch n := &p.task.Nodes[i]; {
 		case n.Kind != trace.LLM:
 		case len(n.After) > 0:
-			p.enqueue(i, max(startMs, tt.at(n.Details.Recorded.StartMs)))
+			p.push(due{atMs: max(startMs, tt.at(n.Details.Recorded.StartMs)), line: n.Line, node: int32(i)})
 		default:
-			p.enqueue(i, p.nodes[i].readyMs)
+			p.push(due{atMs: p.nodes[i].readyMs, line: n.Line, node: int32(i)})
 		}
 	}
 }
@@ -166,7 +171,12 @@ func (p *play) ready(i int) {
 }
 
 func (p *play) enqueue(i int, atMs float64) {
-	p.queue.push(due{atMs: atMs, order: p.order, play: p, node: int32(i)})
+	p.push(due{atMs: atMs, node: int32(i)})
+}
+
+func (p *play) push(d due) {
+	d.order, d.play = p.order, p
+	p.queue.push(d)
 	p.queued++
 }
 

@@ -22,7 +22,7 @@ func (r *Reading) bind(s source, n ast.Node, v reflect.Value, path string) {
 		r.add(at, path, err)
 		return
 	}
-	r.note(path, Origin{At: at, Dir: s.dir}, isMapping(n))
+	r.note(path, Origin{At: at, Dir: s.dir}, isMapping(n) || !hasParts(v.Type()))
 	null := n == nil || n.Type() == ast.NullType
 	switch {
 	case v.Kind() == reflect.Struct:
@@ -192,6 +192,9 @@ func floatOf(n ast.Node) (float64, bool) {
 		}
 		return f, err == nil
 	case *ast.StringNode:
+		if t.Value == ".inf" { // as JSON has to write it
+			return math.Inf(1), true
+		}
 		if t.Token.Type != token.StringType || strings.Trim(t.Value, "+-.0123456789eE") != "" {
 			return 0, false
 		}
@@ -312,6 +315,9 @@ func entries(n ast.Node) []*ast.MappingValueNode {
 	}
 	return nil
 }
+
+// hasParts is whether values of a type have keys or items.
+func hasParts(t reflect.Type) bool { return isSection(t) || section(t).Kind() == reflect.Slice }
 
 // keyText is the text of a key.
 func keyText(e *ast.MappingValueNode) string {

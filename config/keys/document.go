@@ -1,8 +1,10 @@
 package keys
 
 import (
+	"bytes"
 	"fmt"
 	"path/filepath"
+	"unicode/utf8"
 
 	yaml "github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -19,6 +21,10 @@ type Document struct {
 // Parse parses a file that has at most one document. name stands in messages.
 func Parse(name string, text []byte) (*Document, error) {
 	d := &Document{source: source{name: name, dir: filepath.Dir(name)}}
+	text = bytes.TrimPrefix(text, mark)
+	if !utf8.Valid(text) {
+		return nil, &Problem{At: name, Text: "not UTF-8: want a configuration as UTF-8 text"}
+	}
 	file, err := parse(text)
 	if err != nil {
 		return nil, d.source.syntax(err)
@@ -33,24 +39,18 @@ func Parse(name string, text []byte) (*Document, error) {
 	return d, nil
 }
 
-// maxDepth is how deep brackets may be nested. The parser's time and memory grow
-// with the square of it.
+// mark is the byte order mark that some editors put in front of UTF-8.
+var mark = []byte("\xef\xbb\xbf")
+
+// maxDepth is how deep lists and brackets may be nested. The parser's time and
+// memory grow with the square of it.
 const maxDepth = 256
 
 // parse is the parser behind a fence: odd texts could make it panic, or run out of
 // memory.
 func parse(text []byte) (file *ast.File, err error) {
-	depth := 0
-	for _, c := range text {
-		switch c {
-		case '[', '{':
-			depth++
-		case ']', '}':
-			depth--
-		}
-		if depth > maxDepth {
-			return nil, fmt.Errorf("more than %d brackets are open: want a configuration", maxDepth)
-		}
+	if depth(text) > maxDepth {
+		return nil, fmt.Errorf("more than %d brackets or lists are open: want a configuration", maxDepth)
 	}
 	defer func() {
 		if r := recover(); r != nil {
@@ -58,6 +58,29 @@ func parse(text []byte) (file *ast.File, err error) {
 		}
 	}()
 	return parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
+}
+
+// depth is how deep brackets and lists of lists on one line ("- - -") are nested,
+// or more.
+func depth(text []byte) int {
+	brackets, dashes, most := 0, 0, 0
+	begins := true // nothing but dashes and spaces so far on this line
+	for i, c := range text {
+		switch {
+		case c == '[' || c == '{':
+			brackets++
+		case c == ']' || c == '}':
+			brackets--
+		case c == '-' && begins && i+1 < len(text) && text[i+1] == ' ':
+			dashes++
+		case c == '\n':
+			begins, dashes = true, 0
+			continue
+		}
+		begins = begins && (c == '-' || c == ' ')
+		most = max(most, brackets, dashes)
+	}
+	return most
 }
 
 // Section is the part of a document below one of its keys, nil if it has none.

@@ -189,7 +189,7 @@ func TestNearestIsWhatSomebodyMeant(t *testing.T) {
 	known := []string{"block_size", "num_gpu_blocks", "max_num_seqs", "seed"}
 	for misspelt, want := range map[string]string{
 		"blok_size": "block_size", "block-size": "block_size", "num_gpu_block": "num_gpu_blocks", "max_num_seq": "max_num_seqs",
-		"sede": "seed", "max": "max_num_seqs", "temperature": "", "x": "",
+		"sede": "seed", "max": "max_num_seqs", "temperature": "", "x": "", "se": "", "sed": "seed", "ed": "",
 	} {
 		if got := keys.Nearest(misspelt, known); got != want {
 			t.Errorf("%s: did you mean %q, want %q", misspelt, got, want)
@@ -197,9 +197,42 @@ func TestNearestIsWhatSomebodyMeant(t *testing.T) {
 	}
 }
 
+func TestALongKeyIsCut(t *testing.T) {
+	_, err := read(strings.Repeat("k", 1<<16) + ": 1")
+	if err == nil || len(err.Error()) > 300 || !strings.Contains(err.Error(), "kkk…: unknown key") {
+		t.Fatalf("%.400v", err)
+	}
+}
+
+// TestLongListsAreRead would take hours if every item looked at all the others.
+func TestLongListsAreRead(t *testing.T) {
+	const n = 400_000
+	h, err := read("rooms: [" + strings.Repeat("a,", n) + "]")
+	if err != nil || len(h.Rooms) != n {
+		t.Fatal(len(h.Rooms), err)
+	}
+}
+
+func TestAByteOrderMarkIsNoPartOfTheFirstKey(t *testing.T) {
+	h, err := read("\ufefffloors: 3")
+	if err != nil || h.Floors != 3 {
+		t.Fatal(h, err)
+	}
+}
+
+func TestTextThatIsNotUTF8IsRefused(t *testing.T) {
+	for _, text := range []string{"\xff\xfef\x00l\x00", "name: caf\xe9"} {
+		if _, err := read(text); err == nil || !strings.Contains(err.Error(), "house.yaml: not UTF-8: want") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 func TestDeepNestingIsRefused(t *testing.T) {
-	if _, err := read("a: " + strings.Repeat("[", 1<<20)); err == nil || !strings.Contains(err.Error(), "brackets are open") {
-		t.Fatal(err)
+	for _, deep := range []string{"a: " + strings.Repeat("[", 1<<20), "a:\n  " + strings.Repeat("- ", 1<<20)} {
+		if _, err := read(deep); err == nil || !strings.Contains(err.Error(), "more than 256 brackets or lists are open") {
+			t.Errorf("%.20s…: %v", deep, err)
+		}
 	}
 }
 

@@ -82,9 +82,9 @@ func (ps Problems) Error() string {
 
 // Nearest is the name that is most like a misspelt one: one that it begins, else
 // the one with the fewest letters to change; "" if more than a third of them and
-// more than two would have to change.
+// more than two would have to change, or all of them.
 func Nearest(misspelt string, known []string) string {
-	best, bestDistance := "", max(2, len(misspelt)/3)+1
+	best, bestDistance := "", min(max(3, len(misspelt)/3+1), len(misspelt))
 	for _, name := range known {
 		d := distance(misspelt, name)
 		if len(misspelt) > 2 && strings.HasPrefix(name, misspelt) {

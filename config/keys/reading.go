@@ -77,13 +77,13 @@ func (r *Reading) Give(argument, path string, value any) {
 }
 
 // note remembers where a key was written. What was below it is forgotten, unless
-// the new value leaves some of it as it was.
-func (r *Reading) note(path string, o Origin, merges bool) {
+// the new value leaves some of it as it was or nothing can be there.
+func (r *Reading) note(path string, o Origin, keeps bool) {
 	if path == "" {
 		return
 	}
 	r.origins[path] = o
-	if merges {
+	if keeps {
 		return
 	}
 	for below := range r.origins {
@@ -228,7 +228,11 @@ func (r *Reading) add(at, key, text string) {
 
 // unknown notes a key that a section does not have.
 func (r *Reading) unknown(at string, section reflect.Value, path, key string) {
-	full := join(path, key)
+	full := join(path, excerpt(key))
+	if len(r.problems) >= maxProblems { // it is counted, not shown
+		r.add(at, full, "unknown key")
+		return
+	}
 	if r.planned(full) {
 		r.add(at, full, "not built yet: leave it out")
 		return

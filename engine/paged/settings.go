@@ -1,6 +1,8 @@
 package paged
 
 import (
+	"math"
+
 	"github.com/reprise-sim/reprise/engine"
 	"github.com/reprise-sim/reprise/setting"
 )
@@ -32,6 +34,8 @@ func Resolve(s *engine.Settings) error {
 	p.Check(s.MaxNumSeqs > 0, "max_num_seqs", s.MaxNumSeqs, "above 0")
 	p.Check(s.MaxNumBatchedTokens > 0, "max_num_batched_tokens", s.MaxNumBatchedTokens, "above 0")
 	p.Check(s.TensorParallelSize > 0, "tensor_parallel_size", s.TensorParallelSize, "above 0")
+	p.Check(s.KVCacheBytesPerToken == nil || *s.KVCacheBytesPerToken > 0 && *s.KVCacheBytesPerToken <= math.MaxFloat64, "kv_cache_bytes_per_token",
+		deref(s.KVCacheBytesPerToken), "a finite number above 0, or null")
 	p.Check(s.DPSize == 1, "dp_size", s.DPSize, "1: attention data parallelism is not simulated")
 	p.Check(s.PrefillScheduleInterval == 1 || s.DPSize > 1 && s.PrefillScheduleInterval > 0, "prefill_schedule_interval",
 		s.PrefillScheduleInterval, "1 without attention data parallelism")
@@ -60,7 +64,6 @@ func checkVLLM(p *setting.Problems, s *engine.Settings) {
 	p.Check(v.Policy == "fcfs" || v.Policy == "priority", "vllm.policy", v.Policy, "fcfs or priority")
 	p.Check(v.Watermark >= 0 && v.Watermark < 1, "vllm.watermark", v.Watermark, "0 ≤ w < 1")
 	p.Check(v.LongPrefillTokenThreshold >= 0, "vllm.long_prefill_token_threshold", v.LongPrefillTokenThreshold, "0 (off) or more")
-	p.Check(s.MaxNumSeqs <= s.MaxNumBatchedTokens, "max_num_seqs", s.MaxNumSeqs, "no more than max_num_batched_tokens")
 	if n := v.MaxNumActiveSeqs; n != nil {
 		p.Check(*n > 0 && *n <= s.MaxNumSeqs, "vllm.max_num_active_seqs", *n, "above 0, no more than max_num_seqs")
 	}
@@ -75,7 +78,7 @@ func checkVLLM(p *setting.Problems, s *engine.Settings) {
 		"at least max_model_len without chunked prefill")
 }
 
-func deref(p *int) any {
+func deref[T any](p *T) any {
 	if p == nil {
 		return nil
 	}

@@ -76,9 +76,9 @@ func TestUnclearContentAndSettingsAreRefused(t *testing.T) {
 		{[]string{mooncake}, formats.Options{Format: "moonlight"}, `format: found "moonlight", expected one of mooncake, native`},
 		{[]string{mooncake}, formats.Options{Format: "native"}, "1 bad row:\n  a.jsonl:1: schema: found nothing, expected reprise.trace"},
 		{[]string{mooncake}, formats.Options{BlockSize: -1}, "block_size: found -1, expected a number of tokens above 0"},
-		{[]string{native}, formats.Options{BlockSize: 16}, "block_size cannot apply: the header of a native trace says it"},
-		{[]string{native}, formats.Options{IDs: "file"}, "ids cannot apply: the header of a native trace says it"},
-		{[]string{native}, formats.Options{IDsCover: "full"}, "ids_cover cannot apply: the header of a native trace says it"},
+		{[]string{native}, formats.Options{BlockSize: 16}, "block_size: 16: want nothing: the header of a native trace says it"},
+		{[]string{native}, formats.Options{IDs: "file"}, "ids: file: want nothing: the header of a native trace says it"},
+		{[]string{native}, formats.Options{IDsCover: "full"}, "ids_cover: full: want nothing: the header of a native trace says it"},
 	} {
 		dir := t.TempDir()
 		var paths []string

@@ -1,9 +1,9 @@
 package formats
 
 import (
-	"fmt"
 	"io"
 
+	"github.com/reprise-sim/reprise/setting"
 	"github.com/reprise-sim/reprise/trace"
 )
 
@@ -19,19 +19,15 @@ func init() {
 	})
 }
 
-// openNative refuses settings that the header of the file makes.
+// openNative refuses, as setting errors, settings that the header of the file makes.
 func openNative(inputs []*trace.Input, o Options) (trace.Trace, error) {
-	for _, s := range []struct {
-		key string
-		set bool
-	}{
-		{"block_size", o.BlockSize != 0},
-		{"ids", o.IDs != "" && o.IDs != Auto},
-		{"ids_cover", o.IDsCover != "" && o.IDsCover != Auto},
-	} {
-		if s.set {
-			return nil, fmt.Errorf("%s cannot apply: the header of a native trace says it", s.key)
-		}
+	const want = "nothing: the header of a native trace says it"
+	var p setting.Problems
+	p.Check(o.BlockSize == 0, "block_size", o.BlockSize, want)
+	p.Check(o.IDs == "" || o.IDs == Auto, "ids", o.IDs, want)
+	p.Check(o.IDsCover == "" || o.IDsCover == Auto, "ids_cover", o.IDsCover, want)
+	if err := p.Err(); err != nil {
+		return nil, err
 	}
 	return trace.OpenNative(inputs)
 }

@@ -2,7 +2,6 @@ package mooncake
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -181,8 +180,10 @@ func (r *reader) Describe(h *trace.Header, report *trace.Report) error {
 		if c.withoutIDs > 0 {
 			note("%d of %d requests have no hash_ids: they share nothing", c.withoutIDs, c.withIDs+c.withoutIDs)
 		}
-	case f.asked.BlockSize != 0, !auto(f.asked.IDs), !auto(f.asked.IDsCover):
-		return errors.New("block_size, ids and ids_cover cannot apply: no row has hash_ids")
+	default:
+		if err := f.asked.idle(); err != nil {
+			return err
+		}
 	}
 	if c.inferred > 0 {
 		note("%d of %d pauses come from start times and include the service time of the turn before", c.inferred, c.pauses)

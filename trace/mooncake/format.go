@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reprise-sim/reprise/setting"
 	"github.com/reprise-sim/reprise/trace"
 	"github.com/reprise-sim/reprise/trace/internal/jsonrow"
 )
@@ -47,7 +48,17 @@ func Open(inputs []*trace.Input, o Options) (trace.Trace, error) {
 	return trace.OpenRows(inputs, f)
 }
 
-func auto(setting string) bool { return setting == "" || setting == "auto" }
+// idle refuses, as setting errors, what says something of ids where there are none.
+func (o *Options) idle() error {
+	const want = "nothing: no row has hash_ids"
+	var p setting.Problems
+	p.Check(o.BlockSize == 0, "block_size", o.BlockSize, want)
+	p.Check(auto(o.IDs), "ids", o.IDs, want)
+	p.Check(auto(o.IDsCover), "ids_cover", o.IDsCover, want)
+	return p.Err()
+}
+
+func auto(word string) bool { return word == "" || word == "auto" }
 
 func oneOf(key, value string, known ...string) error {
 	if slices.Contains(known, value) {

@@ -165,12 +165,17 @@ func (r *reader) complete(seen fields, w *row) {
 	}
 }
 
-// fit makes sure that there are exactly as many ids as the prompt has blocks.
+// fit makes sure that there are exactly as many ids as the prompt has blocks. The
+// format does not know an empty list, so an empty prompt may have one that means
+// nothing.
 func (r *reader) fit(w *row) {
 	size := int64(r.format.blockSize)
 	blocks, which := (int64(w.input)+size-1)/size, "started"
 	if r.format.cover == trace.CoverFull {
 		blocks, which = int64(w.input)/size, "full"
+	}
+	if w.input == 0 && len(w.ids) == 1 {
+		w.ids = w.ids[:0]
 	}
 	if int64(len(w.ids)) != blocks {
 		r.scan.Fail("hash_ids", jsonrow.Plural(len(w.ids), "id"),

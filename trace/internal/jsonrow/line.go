@@ -3,7 +3,6 @@ package jsonrow
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"strconv"
 )
 
@@ -75,10 +74,10 @@ func (l *Line) Count(name string, n int64) {
 	}
 }
 
-// Time adds a number of milliseconds, which must be finite and not negative.
+// Time adds a number of milliseconds, which must be one that [Scanner.Time] reads.
 func (l *Line) Time(name string, ms float64) {
-	if !(ms >= 0) || math.IsInf(ms, 1) {
-		l.Refuse("%s: found %v, expected milliseconds, 0 or more", name, ms)
+	if !(ms >= 0 && ms <= MaxMs) {
+		l.Refuse("%s: found %v, expected milliseconds, from 0 to 1e15", name, ms)
 	}
 	l.key(name)
 	l.text = AppendFloat(l.text, ms)

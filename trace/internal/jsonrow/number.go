@@ -29,12 +29,20 @@ func (s *Scanner) Float(want string) float64 {
 	return f
 }
 
-// Time reads a number of milliseconds that is not negative.
+// MaxMs is the largest number of milliseconds that a row may have, some 30,000
+// years: times can be added and divided without becoming infinite, and one in a
+// smaller unit is not taken for ms.
+const MaxMs = 1e15
+
+// Time reads a number of milliseconds that is not negative and at most MaxMs.
 func (s *Scanner) Time(want string) float64 {
 	s.skipSpace()
 	from := s.at
 	f := s.Float(want)
-	if f < 0 {
+	if f < 0 || f > MaxMs {
+		if f > MaxMs {
+			want = "milliseconds, at most 1e15"
+		}
 		s.at = from
 		s.want(want)
 		return 0

@@ -33,6 +33,8 @@ const (
 	zstandard
 )
 
+func (p packing) String() string { return [...]string{"plain", "gzip", "zstd"}[p] }
+
 // Open opens a file. "-" is standard input. What cannot be read twice (standard
 // input, a pipe) is copied into an unnamed temporary file.
 func Open(path string) (*File, error) {
@@ -145,9 +147,9 @@ func (f *File) Read(sum hash.Hash) (io.ReadCloser, error) {
 	}
 	r, err := unpack(bufio.NewReaderSize(stored, 1<<16), f.packing)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", Name(f.path), err)
+		return nil, fmt.Errorf("%s: unpacking %v: %w", Name(f.path), f.packing, err)
 	}
-	return &unpacker{ReadCloser: r, rest: stored}, nil
+	return &unpacker{ReadCloser: r, packing: f.packing, rest: stored}, nil
 }
 
 // unpack decompresses r.
@@ -165,15 +167,19 @@ func unpack(r io.Reader, p packing) (io.ReadCloser, error) {
 // unpacker reads what is stored to its end, also what the decompressor leaves.
 type unpacker struct {
 	io.ReadCloser
-	rest io.Reader
+	packing packing
+	rest    io.Reader
 }
 
 func (u *unpacker) Read(p []byte) (int, error) {
 	n, err := u.ReadCloser.Read(p)
-	if err == io.EOF {
+	switch {
+	case err == io.EOF:
 		if _, err := io.Copy(io.Discard, u.rest); err != nil {
 			return n, err
 		}
+	case err != nil:
+		err = fmt.Errorf("unpacking %v: %w", u.packing, err)
 	}
 	return n, err
 }

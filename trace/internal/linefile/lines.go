@@ -47,13 +47,13 @@ func NewLines(r io.Reader) *Lines {
 func (l *Lines) Next() (Line, error) {
 	for {
 		text, offset, err := l.next()
-		if err != nil {
-			return Line{}, err
-		}
-		if l.number == math.MaxInt32 {
+		if err == nil && l.number == math.MaxInt32 {
 			return Line{}, fmt.Errorf("more than %d lines", l.number)
 		}
 		l.number++
+		if err != nil {
+			return Line{}, err
+		}
 		if offset == 0 && bytes.HasPrefix(text, mark) {
 			text, offset = text[len(mark):], int64(len(mark))
 		}
@@ -62,6 +62,10 @@ func (l *Lines) Next() (Line, error) {
 		}
 	}
 }
+
+// Number is the number of the line that was returned last or, after an error, of
+// the one that could not be read.
+func (l *Lines) Number() int32 { return l.number }
 
 // next returns the bytes up to the next line end.
 func (l *Lines) next() (text []byte, offset int64, err error) {

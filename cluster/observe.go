@@ -1,0 +1,37 @@
+package cluster
+
+import (
+	"github.com/reprise-sim/reprise/engine"
+	"github.com/reprise-sim/reprise/latency"
+)
+
+// PassObserver is told the passes of an instance in the order in which they are
+// decided.
+type PassObserver interface {
+	// Passes tells passes that follow one another without a gap: the first one with its
+	// begin, and the end of each. Those behind the first decode the same requests
+	// ([latency.Pass.Advance]). Neither may be kept.
+	Passes(in *Instance, first *latency.Pass, startMs float64, ends []float64)
+}
+
+// observe tells passes that begin at startMs.
+func (in *Instance) observe(first *latency.Pass, startMs float64, ends []float64) {
+	if in.passes != nil {
+		in.passes.Passes(in, first, startMs, ends)
+	}
+}
+
+// lastEnd is the end of the last decided pass, as a list that is not kept.
+func (in *Instance) lastEnd() []float64 {
+	in.oneEnd[0] = in.endMs
+	return in.oneEnd[:]
+}
+
+// Shares lists the last decided pass request by request, for a [PassObserver] that
+// is told one pass; nil if the engine cannot.
+func (in *Instance) Shares(dst []engine.Share) []engine.Share {
+	if i, ok := in.rank.(engine.Inspector); ok {
+		return i.Shares(dst)
+	}
+	return dst
+}
