@@ -31,7 +31,7 @@ type view struct {
 // turnTo makes it the view for another decision.
 func (v *view) turnTo(r *routing.Request, nowMs float64) {
 	v.r, v.nowMs = r, nowMs
-	v.words, v.keys, v.hasWords, v.hasPrefix = v.words[:0], v.keys[:0], false, false
+	v.words, v.hasWords, v.hasPrefix = v.words[:0], false, false
 }
 
 // Len implements [routing.View].
@@ -57,10 +57,11 @@ func (v *view) look(i int) *Instance {
 func (v *view) BlockSize() int { return v.blockSize }
 
 // Keys implements [routing.View].
-func (v *view) Keys() []token.Key {
-	if len(v.keys) == 0 && v.r.Prompt != nil {
-		v.keys = v.r.Prompt.Keys(v.keys, v.blockSize)
+func (v *view) Keys(most int) []token.Key {
+	if v.r.Prompt == nil {
+		return nil
 	}
+	v.keys = v.r.Prompt.FirstKeys(v.keys[:0], v.blockSize, most)
 	return v.keys
 }
 

@@ -44,11 +44,11 @@ func NewCacheAffinity(k, fanOut int, score CacheScore) *CacheAffinity {
 
 // RouteInstance implements [LocalRouter].
 func (p *CacheAffinity) RouteInstance(r *Request, v View, nowMs float64) (Choice, error) {
-	keys := v.Keys()
+	keys := v.Keys(p.k)
 	if len(keys) == 0 {
 		return p.anywhere(r, v, nowMs)
 	}
-	owners := p.owners(v, p.order.of(v, prefixKey(keys, p.k)))
+	owners := p.owners(v, p.order.of(v, prefixKey(keys)))
 	if len(owners) == 0 {
 		return Choice{}, nowhere(r)
 	}

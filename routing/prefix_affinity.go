@@ -33,7 +33,7 @@ type PrefixAffinity struct {
 
 // RouteInstance implements [LocalRouter].
 func (p *PrefixAffinity) RouteInstance(r *Request, v View, _ float64) (Choice, error) {
-	keys := v.Keys()
+	keys := v.Keys(p.K)
 	if len(keys) == 0 {
 		best := NewBest(v, p.LoadAlpha)
 		for i := range Candidates(v) {
@@ -41,7 +41,7 @@ func (p *PrefixAffinity) RouteInstance(r *Request, v View, _ float64) (Choice, e
 		}
 		return best.Choice(r, noFullBlock)
 	}
-	ranked := p.order.of(v, prefixKey(keys, p.K))
+	ranked := p.order.of(v, prefixKey(keys))
 	if len(ranked) == 0 {
 		return Choice{}, nowhere(r)
 	}

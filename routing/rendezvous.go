@@ -31,11 +31,11 @@ func weight(key uint64, target int) uint64 {
 // sessionKey is the key of a session.
 func sessionKey(session string) uint64 { return xxh3.HashStringSeed(session, rendezvousSeed) }
 
-// prefixKey is the key of the first k of some block keys, of all if they are fewer.
-func prefixKey(keys []token.Key, k int) uint64 {
+// prefixKey is the key of a prefix with these block keys.
+func prefixKey(keys []token.Key) uint64 {
 	var stack [16 * 8]byte
 	b := stack[:0]
-	for _, key := range keys[:min(k, len(keys))] {
+	for _, key := range keys {
 		b = binary.LittleEndian.AppendUint64(b, uint64(key))
 	}
 	return xxh3.HashSeed(b, rendezvousSeed)

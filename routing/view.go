@@ -24,8 +24,9 @@ type View interface {
 
 	// BlockSize is the number of tokens in a KV block.
 	BlockSize() int
-	// Keys are the keys of the prompt's full blocks; none if its content is unknown.
-	Keys() []token.Key
+	// Keys are the keys of the prompt's first full blocks, at most most; none if its
+	// content is unknown.
+	Keys(most int) []token.Key
 	// Prefix is prefix(i) for each target: leading blocks of the prompt that it owns
 	// by the meta store, at most [MaxPrefix]; 0 if its content is unknown.
 	Prefix() []int32

@@ -2,6 +2,7 @@ package token
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/zeebo/xxh3"
 )
@@ -22,8 +23,13 @@ func Chain(prev Key, local uint64) Key {
 
 // Keys appends the keys of the full blocks of s to dst.
 func (s *Seq) Keys(dst []Key, blockSize int) []Key {
+	return s.FirstKeys(dst, blockSize, math.MaxInt)
+}
+
+// FirstKeys appends the keys of the first full blocks of s, at most most, to dst.
+func (s *Seq) FirstKeys(dst []Key, blockSize, most int) []Key {
 	first := len(dst)
-	s.blocks(blockSize, func(b *block, repeat int) {
+	s.blocks(blockSize, most, func(b *block, repeat int) {
 		local := b.local()
 		for range repeat {
 			if len(dst) == first {
@@ -51,7 +57,7 @@ func (s *Seq) Words(dst []uint64, blockSize int) []uint64 {
 		}
 		return dst
 	}
-	s.blocks(blockSize, func(b *block, repeat int) {
+	s.blocks(blockSize, math.MaxInt, func(b *block, repeat int) {
 		w := b.word()
 		for range repeat {
 			dst = append(dst, w)
@@ -175,16 +181,19 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// blocks calls visit for each full block of s in order. A block that lies inside
-// one run is visited once with the number of equal (constant) or consecutive
-// (stream) blocks that follow in it.
-func (s *Seq) blocks(size int, visit func(b *block, repeat int)) {
+// blocks calls visit for the first full blocks of s, at most most, in order. A block
+// that lies inside one run is visited once with the number of equal (constant) or
+// consecutive (stream) blocks that follow in it.
+func (s *Seq) blocks(size, most int, visit func(b *block, repeat int)) {
 	if size <= 0 {
 		panic("token: block size must be above 0")
 	}
 	var stack [8]part
 	w := walker{size: size, visit: visit}
+	left := min(most, s.Len()/size) * size
 	for _, p := range s.parts(stack[:0]) {
+		p.n = min(p.n, left)
+		left -= p.n
 		w.part(p)
 	}
 }

@@ -46,7 +46,7 @@ func (v *View) BlockSize() int {
 }
 
 // Keys implements [routing.View].
-func (v *View) Keys() []token.Key { return v.BlockKeys }
+func (v *View) Keys(most int) []token.Key { return v.BlockKeys[:min(most, len(v.BlockKeys))] }
 
 // Prefix implements [routing.View].
 func (v *View) Prefix() []int32 {
