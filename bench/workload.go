@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -54,6 +55,12 @@ const (
 // kvcache-ai/Mooncake, FAST'25 release).
 var conversation = filepath.Join("bench", "testdata", "conversation_trace.jsonl.gz")
 
+// buckets is workload C's fleet as three buckets with all tiers.
+var buckets = append(pool(reference, 8, "cluster.num_instances=null"),
+	"cluster.buckets=[{name: short, input_length_max: 8192, num_instances: 3}, {name: medium, input_length_min: 8193, input_length_max: 32768, num_instances: 3}, {name: long, input_length_min: 32769, num_instances: 2}]",
+	"cluster.router.mode=cache_affinity", "engine.kv_cache_bytes_per_token=131072", "cluster.cache.l1_blocks=65536", "cluster.cache.remote_gbps=25",
+	"output.routing_log=false")
+
 var workloads = []workload{
 	{name: "A", rows: 1000, input: 1024, output: 128, settings: pool(reference, 1, "arrival.mode=concurrency", "arrival.concurrency=16"),
 		check: check{1000, 74834.50896799992, 143.60551515299932, 0}},
@@ -61,6 +68,8 @@ var workloads = []workload{
 		check: check{10_000, 70660.53450800032, 6561.707295156094, 0}},
 	{name: "C", file: conversation, settings: pool(reference, 8),
 		check: check{12_031, 3542944.092686997, 321.13627996853955, 0.08174359758426987}},
+	{name: "C-buckets", file: conversation, settings: buckets, check: all(12_031)},
+	{name: "C-buckets-log", file: conversation, settings: append(slices.Clone(buckets), "output.routing_log=true"), check: all(12_031)},
 	{name: "D64", rows: 1000, input: 512, output: 64, gapMs: 40, settings: pool(reference, 1), check: check{1000, 40380.64532499993, unknown, unknown}},
 	{name: "D256", rows: 1000, input: 512, output: 256, gapMs: 40, settings: pool(reference, 1), check: check{1000, 42291.31916900019, unknown, unknown}},
 	{name: "D1024", rows: 1000, input: 512, output: 1024, gapMs: 40, settings: pool(reference, 1), check: check{1000, 97877.49941500003, unknown, unknown}},

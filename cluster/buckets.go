@@ -19,7 +19,7 @@ type Buckets struct {
 	ledger    *metrics.Ledger
 	ended     []Ended // requests that no bucket takes
 
-	log       func(*routing.Decision) // nil: nobody asks
+	log       func(*routing.Decision) error // nil: nobody asks
 	decision  routing.Decision
 	modes     [2]string // global, local
 	loadAlpha float64
@@ -41,7 +41,7 @@ type ServiceSetup struct {
 	// ViewDelayMs is how old the buckets are that the global router sees.
 	ViewDelayMs float64
 	// Log is told every decision; nil: nobody asks. The record must not be kept.
-	Log       func(*routing.Decision)
+	Log       func(*routing.Decision) error
 	Modes     [2]string // names of the global and the local policy, for the log
 	LoadAlpha float64   // of the local router, for the log
 }
@@ -76,6 +76,23 @@ func (b *Buckets) Blind() bool {
 		blind = blind && k.Blind()
 	}
 	return blind
+}
+
+// Relax implements [Service]. Delayed views are taken at every instant.
+func (b *Buckets) Relax(on bool) {
+	for _, k := range b.buckets {
+		k.Relax(on && b.delayMs == 0)
+	}
+}
+
+// Gather implements [Service].
+func (b *Buckets) Gather(nowMs float64) error {
+	for _, k := range b.buckets {
+		if err := k.Gather(nowMs); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Kept implements [Service].
@@ -158,10 +175,10 @@ func (b *Buckets) record(r *routing.Request, e *engine.Request, nowMs float64) *
 }
 
 func (b *Buckets) tell(d *routing.Decision) error {
-	if d != nil {
-		b.log(d)
+	if d == nil {
+		return nil
 	}
-	return nil
+	return b.log(d)
 }
 
 // bestPrefix is the longest prefix that any instance of the service has.

@@ -24,6 +24,12 @@ type Service interface {
 	// Kept is the number of requests that wait in the placement.
 	Kept() int
 
+	// Relax says whether nobody waits for the end of a request, so that an instance
+	// may be left behind until somebody looks at it. Gather brings all instances to
+	// nowMs, the end of an instant.
+	Relax(on bool)
+	Gather(nowMs float64) error
+
 	// Blind is whether Place may be asked ahead of time: it looks at nothing and
 	// wants to be told nothing.
 	Blind() bool
@@ -40,6 +46,7 @@ type Cluster struct {
 	nextMs    []float64 // of each instance, if it is not stale
 	stale     []bool    // nextMs has to be asked for again
 	touched   []bool    // may have decisions to make, or something to tell
+	relaxed   bool
 	view      view
 	kept      map[int32]engine.Request // requests that the placement keeps
 	released  []routing.Choice
@@ -168,10 +175,44 @@ func (c *Cluster) touch(i int) {
 
 // next is the next instant at which instance i has to be looked at.
 func (c *Cluster) next(i int) float64 {
-	if c.stale[i] {
-		c.nextMs[i], c.stale[i] = c.instances[i].NextMs(), false
+	if !c.stale[i] {
+		return c.nextMs[i]
+	}
+	c.stale[i] = false
+	switch in := c.instances[i]; {
+	case c.relaxed && c.alone(in):
+		c.nextMs[i] = math.Inf(1)
+	case len(in.ended) > 0 && !c.relaxed: // somebody has to be told
+		c.nextMs[i] = in.nowMs
+	default:
+		c.nextMs[i] = in.NextMs()
 	}
 	return c.nextMs[i]
+}
+
+// alone is whether an instance asks nothing of the others, and tells nobody
+// anything, before a request is submitted to it.
+func (c *Cluster) alone(in *Instance) bool {
+	return c.tiers == nil || !c.tiers.on() || in.inbox.len() == 0 && in.tiered.Secure()
+}
+
+// Relax implements [Service].
+func (c *Cluster) Relax(on bool) {
+	c.relaxed = on && c.placement.Needs()&(routing.Ends|routing.FirstToken|routing.Admission) == 0
+	for i := range c.stale {
+		c.stale[i] = true
+	}
+}
+
+// Gather implements [Service].
+func (c *Cluster) Gather(nowMs float64) error {
+	for i, in := range c.instances {
+		if err := in.AdvanceTo(nowMs); err != nil {
+			return err
+		}
+		c.touch(i)
+	}
+	return nil
 }
 
 // NextMs implements [Service].
@@ -251,9 +292,6 @@ func (c *Cluster) Start(nowMs float64) error {
 			return err
 		}
 		c.touched[i], c.stale[i] = len(in.ended) > 0, true
-		if c.touched[i] {
-			c.nextMs[i], c.stale[i] = nowMs, false // somebody has to be told
-		}
 	}
 	if c.tiers != nil {
 		c.tiers.net.start(nowMs)

@@ -28,7 +28,7 @@ var bucketName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
 // CheckInstances notes a problem unless n is a number of instances.
 func CheckInstances(p *setting.Problems, field string, n int) {
-	p.Check(n >= 1 && n <= MaxInstances, field, n, fmt.Sprintf("from 1 to %d", MaxInstances))
+	p.Check(n >= 1 && n <= MaxInstances, field, n, fmt.Sprintf("a number of instances, from 1 to %d", MaxInstances))
 }
 
 // CheckBuckets reports everything that is wrong with a list of buckets as a

@@ -62,22 +62,33 @@ func (t *tiers) finder(i int32, in *Instance) kvcache.Finder {
 	}
 }
 
-// sync brings what is known of all instances' blocks up to nowMs.
-func (t *tiers) sync(nowMs float64) error {
-	for _, in := range t.instances {
-		if err := in.AdvanceTo(nowMs); err != nil {
+// sync brings what is known of all instances' blocks up to nowMs. Those before
+// number decided have made their decisions of that instant.
+func (t *tiers) sync(nowMs float64, decided int32) error {
+	for i, in := range t.instances {
+		if err := in.bring(nowMs, int32(i) < decided); err != nil {
 			return err
 		}
-		in.look(in.decided, in.nowMs)
 	}
 	return nil
 }
 
-// holds is what an owner really has at the moment at which a transfer starts.
-func (t *tiers) holds(owner int32, words []uint64, from, to int32) int32 {
-	in := t.instances[owner]
-	in.look(in.decided, in.nowMs)
+// holds is what an owner really has at the moment at which a transfer starts: all
+// decisions have been made.
+func (t *tiers) holds(owner int32, words []uint64, from, to int32, nowMs float64) int32 {
+	t.instances[owner].bring(nowMs, true) // its error stays
 	return t.dir.Holds(owner, words, from, to)
+}
+
+// bring takes in what happened to an instance's blocks up to nowMs, with or without
+// its decisions of that instant.
+func (in *Instance) bring(nowMs float64, decided bool) error {
+	err := in.AdvanceTo(nowMs)
+	if err == nil && decided {
+		err = in.Start(nowMs)
+	}
+	in.look(in.decided, in.nowMs)
+	return err
 }
 
 // note takes in what happened to blocks of an instance.
@@ -158,7 +169,7 @@ func (l *lower) Find(row int32, words []uint64, from, limit int32) int32 {
 	if !l.t.on() {
 		return 0
 	}
-	if err := l.t.sync(l.in.nowMs); err != nil {
+	if err := l.t.sync(l.in.nowMs, l.in.id); err != nil {
 		l.in.err = err
 		return 0
 	}

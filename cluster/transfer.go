@@ -77,7 +77,7 @@ type network struct {
 	asked  int
 	flying []*transfer
 	// holds is how many of the blocks [from, to) an owner really has.
-	holds func(owner int32, words []uint64, from, to int32) int32
+	holds func(owner int32, words []uint64, from, to int32, nowMs float64) int32
 	// started is told each transfer that starts; nil: nobody.
 	started func(*Transfer)
 }
@@ -161,7 +161,7 @@ func (n *network) launch(t *transfer, nowMs float64) {
 		t.endMs = nowMs + n.wires.hostMs(t.moved)
 	} else {
 		n.out[t.source.Owner].running = t
-		t.moved = n.holds(t.source.Owner, t.load.words, t.source.From, t.source.From+t.source.Blocks)
+		t.moved = n.holds(t.source.Owner, t.load.words, t.source.From, t.source.From+t.source.Blocks, nowMs)
 		t.endMs = nowMs + n.wires.remoteMs(t.moved)
 		if t.moved < t.source.Blocks {
 			t.load.stale += t.source.Blocks - t.moved

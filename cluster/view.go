@@ -98,7 +98,7 @@ func (v *view) lookUp() {
 		v.predicted = 0
 		return
 	}
-	if err := t.sync(v.nowMs); err != nil && v.err == nil {
+	if err := t.sync(v.nowMs, 0); err != nil && v.err == nil {
 		v.err = err
 	}
 	all := t.dir.Prefix(v.prefix, v.content(), routing.MaxPrefix(v.r.InputTokens, v.blockSize), v.nowMs)

@@ -45,7 +45,7 @@ const (
 // resolve checks the section by itself and fills in the number of instances.
 func (c *Cluster) resolve() error {
 	var p setting.Problems
-	p.Check(c.Topology == "aggregated", "topology", c.Topology, "aggregated")
+	p.Check(c.Topology == "aggregated", "topology", c.Topology, "aggregated: instances that only prefill or only decode are not built yet")
 	switch {
 	case c.Buckets != nil && c.NumInstances != nil:
 		// Said by whoever knows where both were written.
@@ -78,7 +78,7 @@ func add(p *setting.Problems, err error) {
 func (c *Config) checkCluster() error {
 	var p setting.Problems
 	if k := &c.Cluster; k.Buckets != nil && k.NumInstances != nil {
-		p.Check(false, "cluster.num_instances", *k.NumInstances, "null, or cluster.buckets to be null: either excludes the other"+c.where("cluster.buckets"))
+		p.Check(false, "cluster.num_instances", *k.NumInstances, "null, or cluster.buckets"+c.where("cluster.buckets")+" null: either excludes the other")
 	}
 	for _, tier := range []struct {
 		on    bool
@@ -89,8 +89,8 @@ func (c *Config) checkCluster() error {
 		{c.Cluster.Cache.Remote(), "cluster.cache.remote_gbps", float64(c.Cluster.Cache.RemoteGBps)},
 	} {
 		if tier.on {
-			p.Check(c.Engine.KVCacheBytesPerToken != nil, tier.field, tier.value, "0, or engine.kv_cache_bytes_per_token to be set: it takes the bytes of a block")
-			p.Check(c.Engine.EnablePrefixCaching, tier.field, tier.value, "0, or engine.enable_prefix_caching to be true")
+			p.Check(c.Engine.KVCacheBytesPerToken != nil, tier.field, tier.value, "0, or engine.kv_cache_bytes_per_token: loads are priced by the bytes of a block")
+			p.Check(c.Engine.EnablePrefixCaching, tier.field, tier.value, "0, or engine.enable_prefix_caching true: a tier holds prefixes")
 		}
 	}
 	return p.Err()
@@ -105,7 +105,7 @@ func (c *Config) where(key string) string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf(" (that one is at %s)", o.At)
+	return fmt.Sprintf(" (at %s)", o.At)
 }
 
 // buckets are the buckets in order of their ids, with the instances of each; a

@@ -17,6 +17,8 @@ type Sources struct {
 	Trace []string // in place of trace.path; none: leave it
 	Out   string   // in place of output.dir; "": leave it
 	Set   []string // key=value arguments, from left to right
+	// OnUnroutable in place of cluster.on_unroutable; "": leave it.
+	OnUnroutable string
 }
 
 // repeated is the run that a run.json tells to repeat.
@@ -40,6 +42,9 @@ func Load(s Sources) (*Config, error) {
 	}
 	if s.Out != "" {
 		c.reading.Give("--out", "output.dir", s.Out)
+	}
+	if s.OnUnroutable != "" {
+		c.reading.Give("--on-unroutable", "cluster.on_unroutable", s.OnUnroutable)
 	}
 	for _, argument := range s.Set {
 		c.reading.Set(argument)

@@ -49,8 +49,7 @@ type record struct {
 	requests *rundir.Requests // nil: not wanted, as all below
 	samples  *rundir.Samples
 	tokens   *rundir.Tokens
-	routing  *rundir.File
-	line     []byte // of routing
+	routing  *rundir.Lines[routing.Decision]
 	trace    *retrace
 }
 
@@ -77,7 +76,9 @@ func (s *Simulation) newRecord() (*record, error) {
 		r.trace, errs[3] = newRetrace(s.config, s.trace, d)
 	}
 	if s.logsRouting() {
-		r.routing, errs[4] = d.File(rundir.RoutingFile)
+		r.routing, errs[4] = rundir.NewLines(d, rundir.RoutingFile, func(text []byte, d *routing.Decision) []byte {
+			return append(d.AppendJSON(text), '\n')
+		})
 	}
 	return r, errors.Join(errs[:]...)
 }
@@ -99,10 +100,7 @@ func (r *record) row(row *metrics.Row) error {
 }
 
 // decision writes down a routing decision.
-func (r *record) decision(d *routing.Decision) {
-	r.line = append(d.AppendJSON(r.line[:0]), '\n')
-	r.routing.Write(r.line) // the file keeps its first error
-}
+func (r *record) decision(d *routing.Decision) error { return r.routing.Add(d.Clone()) }
 
 // finish writes what can only be written at the end.
 func (r *record) finish() error {

@@ -89,7 +89,7 @@ func (s *Simulation) newLoop() (*simulate.Loop, error) {
 	loop := &simulate.Loop{
 		Driver: s.driver, Ledger: ledger, Observer: &observer{tally: s.tally, record: s.record, progress: s.options.Progress, calls: calls},
 		Service: service,
-		CapMs:   c.capMs(), Workers: s.options.Workers,
+		CapMs:   c.capMs(), Workers: s.options.Workers, Stepwise: s.options.Stepwise,
 	}
 	if s.record != nil && c.Output.Samples {
 		loop.SampleMs = c.Output.SampleIntervalMs

@@ -1,6 +1,9 @@
 package config
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // planned are keys of DESIGN.md 6 that nothing reads yet. A section among them
 // stands for all of its keys. A key leaves the list when it does something.
@@ -13,8 +16,15 @@ var planned = []string{
 	"output.passes", "output.timeline", "output.parquet",
 }
 
+// plannedOfBuckets are such keys of the items of cluster.buckets (spec/buckets.md 2,
+// rule 11).
+var plannedOfBuckets = regexp.MustCompile(`^cluster\.buckets\.[0-9]+\.(prefill|decode)_instances$`)
+
 // isPlanned is whether a path is one of the planned keys or below one.
 func isPlanned(path string) bool {
+	if plannedOfBuckets.MatchString(path) {
+		return true
+	}
 	for _, p := range planned {
 		if path == p || strings.HasPrefix(path, p+".") {
 			return true

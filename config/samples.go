@@ -25,5 +25,5 @@ func (c *Config) checkSamples(r *trace.Report, instances int) error {
 	}
 	least := spanMs * float64(instances) / maxSamples
 	return &setting.Error{Field: "output.sample_interval_ms", Value: c.Output.SampleIntervalMs,
-		Want: fmt.Sprintf("more: tasks arrive over %.4g ms, which would be %.3g lines of instances.csv; %.2g ms give %d", spanMs, lines, least, maxSamples)}
+		Want: fmt.Sprintf("more: tasks arrive over %.4g ms, which would be %.3g lines of instances.csv; %.2g ms give %d, output.samples: false gives none", spanMs, lines, least, maxSamples)}
 }

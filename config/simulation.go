@@ -23,6 +23,7 @@ type Options struct {
 	Tool      rundir.Tool // the program, for run.json
 	Overwrite bool        // an earlier run in the folder may be replaced
 	Workers   int         // goroutines that advance instances; 0: GOMAXPROCS
+	Stepwise  bool        // go from instant to instant, as tests do, even where nothing happens
 	// Transfers is told each transfer between cache tiers that starts; nil: nobody.
 	Transfers func(*cluster.Transfer)
 	// Begun is told, before anything that may take long, how to drop what the run

@@ -271,7 +271,7 @@ func TestWhatTheTraceRefusesNamesTheSetting(t *testing.T) {
 	far := write(t, t.TempDir(), "far.jsonl", `{"timestamp":0,"input_length":5,"output_length":5}`+"\n"+`{"timestamp":1e12,"input_length":5,"output_length":5}`+"\n")
 	out := filepath.Join(t.TempDir(), "run")
 	_, err = config.Prepare(context.Background(), load(t, config.Sources{Trace: []string{far}, Out: out, Set: []string{"cluster.num_instances=2"}}), config.Options{})
-	want = "output.sample_interval_ms: 1000: want more: tasks arrive over 1e+12 ms, which would be 2e+09 lines of instances.csv; 2e+05 ms give 10000000"
+	want = "output.sample_interval_ms: 1000: want more: tasks arrive over 1e+12 ms, which would be 2e+09 lines of instances.csv; 2e+05 ms give 10000000, output.samples: false gives none"
 	if err == nil || err.Error() != want || len(entries(t, out)) > 0 {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

@@ -34,23 +34,48 @@ func (s *Simulation) checkRoutable() error {
 	if err != nil || found == 0 {
 		return err
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "trace: %s no bucket:", fits(found))
-	for _, m := range first {
-		fmt.Fprintf(&b, " line %d has %d input tokens, in the uncovered %s;", m.line, m.tokens, describe(gaps, m.tokens, s.ranges))
+	return &unroutable{
+		files: s.config.Trace.Path, mode: s.config.Cluster.GlobalRouter.Mode,
+		found: found, first: first, gaps: gaps, top: s.ranges[len(s.ranges)-1].Max,
 	}
-	if more := found - len(first); more > 0 {
-		fmt.Fprintf(&b, " and %d more;", more)
-	}
-	fmt.Fprintf(&b, " %s takes none of them: cover the range, choose another global_router.mode, or say --on-unroutable reject", s.config.Cluster.GlobalRouter.Mode)
-	return fmt.Errorf("%s", b.String())
 }
 
-func fits(n int) string {
-	if n == 1 {
-		return "1 request fits"
+// unroutable refuses a trace for its requests that fit no bucket.
+type unroutable struct {
+	files []string // of the trace
+	mode  string   // of the global router
+	found int
+	first []misfit
+	gaps  []routing.Bucket
+	top   int32 // largest input length that a bucket takes
+}
+
+func (u *unroutable) Error() string {
+	var b strings.Builder
+	fits := "requests fit"
+	if u.found == 1 {
+		fits = "request fits"
 	}
-	return fmt.Sprintf("%d requests fit", n)
+	fmt.Fprintf(&b, "%s: %d %s no bucket:", strings.Join(u.files, ", "), u.found, fits)
+	for _, m := range u.first {
+		fmt.Fprintf(&b, "\n  line %d: %d input tokens, in the uncovered range %s", m.line, m.tokens, u.gap(m.tokens))
+	}
+	if more := u.found - len(u.first); more > 0 {
+		fmt.Fprintf(&b, "\n  and %d more", more)
+	}
+	fmt.Fprintf(&b, "\n%s needs a bucket for every length: cover the range, choose another\ncluster.global_router.mode (bucket_score takes any length), or say --on-unroutable reject", u.mode)
+	return b.String()
+}
+
+// gap is the gap that a length falls in, as people write it.
+func (u *unroutable) gap(tokens int32) string {
+	i := slices.IndexFunc(u.gaps, func(g routing.Bucket) bool { return g.Holds(tokens) })
+	g := &u.gaps[i]
+	text := cluster.Range(g.Min, g.Max)
+	if g.Max == routing.Unlimited {
+		text += fmt.Sprintf(" (the largest input_length_max is %d)", u.top)
+	}
+	return text
 }
 
 // gapsBetween are the lengths that no range holds, in order; ranges stand in order.
@@ -67,16 +92,6 @@ func gapsBetween(ranges []routing.Bucket) []routing.Bucket {
 		next = b.Max + 1
 	}
 	return append(gaps, routing.Bucket{Min: next, Max: routing.Unlimited})
-}
-
-// describe is the gap that a length falls in, as messages have it.
-func describe(gaps []routing.Bucket, tokens int32, ranges []routing.Bucket) string {
-	i := slices.IndexFunc(gaps, func(g routing.Bucket) bool { return g.Holds(tokens) })
-	text := "range " + cluster.Range(gaps[i].Min, gaps[i].Max)
-	if gaps[i].Max == routing.Unlimited {
-		text += fmt.Sprintf(" (the largest input_length_max is %d)", ranges[len(ranges)-1].Max)
-	}
-	return text
 }
 
 // misfits counts the requests of a trace, of its first most ones, whose length is

@@ -102,18 +102,15 @@ func prepare(t *testing.T, text json.RawMessage, input, out string, o config.Opt
 	return config.Prepare(context.Background(), c, o)
 }
 
-// run runs a case and compares all of it.
+// run runs a case and compares all of it. Going from instant to instant leaves the
+// same files.
 func (c *bucketCase) run(t *testing.T, dir string) {
-	out := filepath.Join(t.TempDir(), "run")
-	var transfers []cluster.Transfer
-	s, err := prepare(t, c.Config, filepath.Join(dir, c.Input), out, config.Options{
-		Transfers: func(tr *cluster.Transfer) { transfers = append(transfers, *tr) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Run(context.Background()); err != nil {
-		t.Fatal(err)
+	out, transfers := c.simulate(t, dir, false)
+	stepwise, _ := c.simulate(t, dir, true)
+	for _, file := range []string{"per_request.csv", "routing_log.jsonl", "instances.csv", "summary.json"} {
+		if string(readFile(t, out, file)) != string(readFile(t, stepwise, file)) {
+			t.Errorf("%s depends on how the run was made", file)
+		}
 	}
 	want := readLines[map[string]any](t, dir, c.Expected)
 	got := readRequests(t, out)
@@ -129,6 +126,22 @@ func (c *bucketCase) run(t *testing.T, dir string) {
 	c.compareRouting(t, dir, out)
 	c.compareTransfers(t, dir, transfers, got)
 	c.compareSummary(t, out)
+}
+
+// simulate runs the case and is the folder of its files.
+func (c *bucketCase) simulate(t *testing.T, dir string, stepwise bool) (out string, transfers []cluster.Transfer) {
+	out = filepath.Join(t.TempDir(), "run")
+	s, err := prepare(t, c.Config, filepath.Join(dir, c.Input), out, config.Options{
+		Stepwise:  stepwise,
+		Transfers: func(tr *cluster.Transfer) { transfers = append(transfers, *tr) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return out, transfers
 }
 
 // readRequests reads per_request.csv as texts by column.

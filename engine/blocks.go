@@ -48,6 +48,9 @@ type Tiered interface {
 	// pool now, those that were there before the load included. The next Schedule
 	// can admit it.
 	Loaded(row int32, blocks int32)
+	// Secure is whether nothing will be asked of the tiers before another request is
+	// submitted: nobody waits or loads, and nobody who runs can lose its blocks.
+	Secure() bool
 	// Look reports what has happened to blocks and has not been told.
 	Look(fx *Effects)
 }

@@ -49,6 +49,13 @@ type Decision struct {
 	Considered []int32 `json:"considered,omitempty"`
 }
 
+// Clone is a copy that stays when the record is used again.
+func (d *Decision) Clone() Decision {
+	c := *d
+	c.Buckets, c.Instances, c.Considered = slices.Clone(d.Buckets), slices.Clone(d.Instances), slices.Clone(d.Considered)
+	return c
+}
+
 // BucketCandidate is a bucket as the global router saw it, with its terms.
 type BucketCandidate struct {
 	ID              int32    `json:"bucket_id"`

@@ -63,7 +63,7 @@ func TestPerRequestColumns(t *testing.T) {
 		`bucket_policy,local_policy,length_bucket_match,bucket_predicted_prefix,l0_blocks,l1_blocks,remote_blocks,miss_blocks,remote_stale_blocks,load_wait_ms
 r1,"t,1","s""1""",2,7,completed,context_clipped,long,3,0,1.5,1.54,2,10.1,12.3,20.25,20.25,100,3,4,16,32,1,0.45999999999999996,8.1,8.6,5.075,18.75,` +
 		`strict_input_length,round_robin,false,1,1,0,2,3,0,0.13582912
-r2,r2,r2,0,8,rejected,no_bucket: 200000 tokens,,,,3,,,,,,3,200000,0,1,,,0,,,,,,strict_input_length,,,,,,,,,
+r2,r2,r2,0,8,rejected,no_bucket: 200000 tokens,,,,3,,,,,,3,200000,0,1,,,0,,,,,,strict_input_length,,,,,,,,0,0
 `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -85,6 +85,28 @@ func appendTokens(text []byte, t *tokenTimes) []byte {
 	return append(text, "]}\n"...)
 }
 
+// Lines writes a file of lines, one for each item; they are formatted in other
+// goroutines.
+type Lines[T any] struct{ lines ordered[T] }
+
+// NewLines starts a file. format appends the line of an item.
+func NewLines[T any](d *Draft, name string, format func(text []byte, item *T) []byte) (*Lines[T], error) {
+	f, err := d.File(name)
+	if err != nil {
+		return nil, err
+	}
+	w := &Lines[T]{ordered[T]{file: f, format: format}}
+	d.flush = append(d.flush, w.lines.flush)
+	return w, nil
+}
+
+// Add writes the line of an item, which stays as it is from now on. The error is the
+// first of the file, perhaps from an earlier line.
+func (w *Lines[T]) Add(item T) error {
+	*w.lines.next() = item
+	return w.lines.file.err
+}
+
 // Samples writes instances.csv.
 type Samples struct {
 	file    *File

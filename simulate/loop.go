@@ -87,8 +87,15 @@ const roundsAtOneInstant = 1 << 20
 // stepwise goes from instant to instant.
 func (l *Loop) stepwise(ctx context.Context) (workload.Reason, error) {
 	rounds := 0
+	relaxed := l.Driver.Independent() && !l.Stepwise
+	l.Service.Relax(relaxed)
 	for n := 1; ; n++ {
 		t := max(l.nowMs, min(l.Driver.Next(), l.Service.NextMs()))
+		if relaxed && (t > l.CapMs || math.IsInf(l.Driver.Next(), 1)) { // from now on every instant counts
+			relaxed = false
+			l.Service.Relax(false)
+			t = max(l.nowMs, min(l.Driver.Next(), l.Service.NextMs()))
+		}
 		if math.IsInf(t, 1) {
 			return "", l.checkDrained()
 		}
@@ -109,6 +116,11 @@ func (l *Loop) stepwise(ctx context.Context) (workload.Reason, error) {
 			return "", err
 		}
 		if n%256 == 0 {
+			if relaxed {
+				if err := l.Service.Gather(t); err != nil {
+					return "", err
+				}
+			}
 			if err := l.handOut(false); err != nil {
 				return "", err
 			}

@@ -243,7 +243,7 @@ func (r *Reading) unknown(at string, section reflect.Value, path, key string) {
 	}
 	where := "at the top"
 	if path != "" {
-		where = "in " + path
+		where = "in " + bracketed(path)
 	}
 	known := "keys " + where + ": " + strings.Join(names(section), ", ")
 	r.problems = append(r.problems, &Problem{At: at, Key: full, Text: text, More: known})

@@ -141,6 +141,19 @@ func (r *Rank) tellStored(fx *engine.Effects) {
 	})
 }
 
+// Secure implements [engine.Tiered].
+func (r *Rank) Secure() bool {
+	if r.waiting.len()+r.loads.n > 0 {
+		return false
+	}
+	left := r.pool.Size()
+	for s := r.running.head; s != none && left >= 0; s = r.requests[s].next {
+		q := &r.requests[s]
+		left -= r.blocks(q.prompt + q.limit)
+	}
+	return left >= 0
+}
+
 // Look implements [engine.Tiered].
 func (r *Rank) Look(fx *engine.Effects) {
 	r.catchUp(r.pass-1, everyone)
