@@ -16,6 +16,14 @@ type Pass struct {
 
 	Sampled    int64 // chunks that yield a token
 	PoolTokens int64 // tokens the rank's KV pool holds when it is full
+
+	// Sums for layers that see only the last Window tokens; 0: nobody asked for them
+	// ([Windowed]).
+	Window        int64
+	WindowPairs   int64 // PrefillPairs inside the window
+	WindowPrefill int64 // tokens that prefill chunks attend to, each counted once a chunk
+	WindowDecodes int64 // DecodeContext inside the window
+	WindowOpen    int64 // decode chunks that do not fill the window yet
 }
 
 // AddPrefill adds a prefill chunk of n new tokens behind before others.
@@ -23,8 +31,17 @@ func (p *Pass) AddPrefill(n, before int64) {
 	p.PrefillSeqs++
 	p.PrefillNew += n
 	p.PrefillBefore += before
-	p.PrefillPairs += n*before + n*(n+1)/2
+	p.PrefillPairs += pairs(n, before)
+	if w := p.Window; w > 0 {
+		inside := max(0, min(n, w-before)) // new tokens that see everything before them
+		p.WindowPairs += pairs(inside, before) + (n-inside)*w
+		p.WindowPrefill += min(before+n, n+w-1)
+	}
 }
+
+// pairs counts the pairs of n new tokens behind others, each with itself and all
+// before it.
+func pairs(n, before int64) int64 { return n*before + n*(n+1)/2 }
 
 // meanNew is the mean number of new tokens of a prefill chunk as models get it:
 // the mean of all tokens up to the chunk's end less the mean of those before it,
@@ -42,6 +59,19 @@ func (p *Pass) AddDecode(context int64) {
 	p.DecodeSeqs++
 	p.DecodeNew++
 	p.DecodeContext += context
+	if p.Window > 0 {
+		p.WindowDecodes += min(context, p.Window)
+		if context < p.Window {
+			p.WindowOpen++
+		}
+	}
+}
+
+// Advance turns a pass of decodes into the n-th after it, in which the same requests
+// run. That no sequence fills its window is for the caller to know.
+func (p *Pass) Advance(n int64) {
+	p.DecodeContext += n * p.DecodeNew
+	p.WindowDecodes += n * p.WindowOpen
 }
 
 // Duration is the cost of a pass in ms. The parts run one after the other and are
@@ -67,9 +97,24 @@ type Model interface {
 	// Cost prices one pass. The parts are finite and not negative.
 	Cost(p *Pass) (Duration, error)
 	// Decodes prices len(dst) consecutive pure decode passes in which the same
-	// requests run: dst[i] is the DecodeMs of first with DecodeContext grown by
-	// i·DecodeNew, to the bit what Cost would say.
+	// requests run: dst[i] is the DecodeMs of first after [Pass.Advance](i), to
+	// the bit what Cost would say.
 	Decodes(first *Pass, dst []float64) error
+}
+
+// Windowed is implemented by models that price layers which see only the last tokens
+// of a sequence. An engine that is told the width keeps the sums for it.
+type Windowed interface {
+	// Window is the width in tokens, 0 if all layers see everything.
+	Window() int64
+}
+
+// Window is the window that m asks for, 0 if none.
+func Window(m Model) int64 {
+	if w, ok := m.(Windowed); ok {
+		return w.Window()
+	}
+	return 0
 }
 
 // Predictor is implemented by models whose prices are meant to be those of real
