@@ -67,7 +67,7 @@ var workloads = []workload{
 	{name: "B", rows: 10_000, input: 512, output: 512, gapMs: 5, settings: pool(reference, 8),
 		check: check{10_000, 70660.53450800032, 6561.707295156094, 0}},
 	{name: "C", file: conversation, settings: pool(reference, 8),
-		check: check{12_031, 3542944.092686997, 321.13627996853955, 0.08174359758426987}},
+		check: check{12_031, 3542944.092686997, 321.1362799685393, 0.08174359758426987}},
 	{name: "C-buckets", file: conversation, settings: buckets, check: all(12_031)},
 	{name: "C-buckets-log", file: conversation, settings: append(slices.Clone(buckets), "output.routing_log=true"), check: all(12_031)},
 	{name: "D64", rows: 1000, input: 512, output: 64, gapMs: 40, settings: pool(reference, 1), check: check{1000, 40380.64532499993, unknown, unknown}},

@@ -16,10 +16,10 @@ import (
 // tableWidth is the widest line of a report, in columns.
 const tableWidth = 100
 
-// WriteTable writes a summary for people: latencies, then what else matters, at
-// most 100 columns wide.
+// WriteTable writes a summary for people: latencies, how each bucket did if there
+// are several, then what else matters, at most 100 columns wide.
 func WriteTable(w io.Writer, s *Summary) error {
-	_, err := fmt.Fprintf(w, "%s\n\n%s\n", latencyTable(&s.Latencies), factTable(s))
+	_, err := fmt.Fprintf(w, "%s\n%s\n%s\n", latencyTable(&s.Latencies), bucketTables(s), factTable(s))
 	return err
 }
 
@@ -79,8 +79,12 @@ func facts(s *Summary) [][2]string {
 		facts = append(facts, [2]string{"goodput", fmt.Sprintf("%d requests within %s: %s requests/s, %s output tokens/s",
 			g.Completed, g.SLA, figure(g.RequestRate), figure(g.OutputRate))})
 	}
+	facts = append(facts,
+		[2]string{"prefix reuse", fmt.Sprintf("%s %% of input tokens, %s %% at first admission", figure(100*s.ReuseRatio), figure(100*s.FirstReuse))})
+	if tiers := tierLine(s.PerBucket); tiers != "" {
+		facts = append(facts, [2]string{"cache tiers", tiers})
+	}
 	return append(facts,
-		[2]string{"prefix reuse", fmt.Sprintf("%s %% of input tokens, %s %% at first admission", figure(100*s.ReuseRatio), figure(100*s.FirstReuse))},
 		[2]string{"preemptions", fmt.Sprint(s.Preemptions)},
 		[2]string{"saturated", saturationLine(&s.Saturation)},
 		[2]string{"priced by", s.LatencyModel})

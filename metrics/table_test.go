@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"flag"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,6 +34,31 @@ func TestTables(t *testing.T) {
 			Saturation:  Saturation{State: &no, Reason: "the queue was 1.0, 1.2 and 1.1 requests long in the last three quarters"},
 		},
 		"nothing": tallied(t, Setup{}, Run{LatencyModel: "fixed: prefill 10 ms, decode 2 ms (not a hardware prediction)"}),
+		"buckets": {
+			LatencyModel: "polynomial (speedup 1)",
+			Accounting: Accounting{InTrace: 12031, Offered: 12031, Completed: 11967, Rejected: 64,
+				Reasons: map[string]map[Reason]int64{"rejected": {NoBucket: 63, EmptyPrompt: 1}}},
+			Latencies: Latencies{undefined(), undefined(), undefined(), undefined(), undefined(), undefined()},
+			PerBucket: []BucketSummary{
+				{
+					Name: "short", Requests: 12345678, Completed: 123456789, Rejected: 12345678,
+					Latencies: Latencies{TTFT: Distribution{Mean: 123456789, P99: 223456789}, TPOT: Distribution{Mean: 323456789}, E2E: Distribution{Mean: 423456789, P99: 523456789}},
+					L0Blocks:  100, L1Blocks: 20, RemoteBlocks: 30, MissBlocks: 850, RemoteStaleBlocks: 3, LoadWaitMs: 12345678,
+					LengthMatchRate: 1, Utilisation: 0.8965,
+				},
+				{
+					Name: "medium-up-to-32768-tokens", Requests: 4583, Completed: 4583,
+					Latencies:  Latencies{TTFT: Distribution{Mean: 618.6, P99: 1832}, TPOT: Distribution{Mean: 20.63}, E2E: Distribution{Mean: 6828, P99: 21388}},
+					MissBlocks: 1000, LengthMatchRate: 0.75, Utilisation: 0.5,
+				},
+				{
+					Name: "nobody", Latencies: Latencies{undefined(), undefined(), undefined(), undefined(), undefined(), undefined()},
+					L0Blocks: math.NaN(), L1Blocks: math.NaN(), RemoteBlocks: math.NaN(), MissBlocks: math.NaN(), RemoteStaleBlocks: math.NaN(), LoadWaitMs: math.NaN(),
+					LengthMatchRate: math.NaN(),
+				},
+			},
+			Saturation: Saturation{State: &no, Reason: "bucket medium-up-to-32768-tokens: the queue was 0.2, 0.5 and 0.6 requests long in the last three quarters"},
+		},
 		"overload": {
 			Saturation: Saturation{State: &yes, Growth: 0.2345, Reason: "bucket a-bucket-with-quite-a-long-name: the queue was 100.1, 2000.2 and 40000.3 requests long in the last three quarters"},
 			Latencies:  Latencies{undefined(), undefined(), undefined(), undefined(), undefined(), undefined()},

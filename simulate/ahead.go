@@ -18,13 +18,15 @@ const (
 	// passesAhead is about how many passes the instances run between two rounds of
 	// handing out what is complete.
 	passesAhead = 1 << 16
+	// samplesAhead is how many samples of all instances a window may hold.
+	samplesAhead = 1 << 16
 )
 
 // ahead places calls ahead of time and lets the instances run on between, in
 // parallel. It is for calls that nobody waits for and placements that look at
 // nothing: then instances never meet.
 func (l *Loop) ahead(ctx context.Context) (workload.Reason, error) {
-	a := advance{loop: l, samplers: newSamplers(len(l.Service.Instances()), l.SampleMs), windowMs: 1000}
+	a := newAdvance(l)
 	for {
 		placed, err := l.placeAhead()
 		if err != nil {
@@ -97,7 +99,18 @@ type advance struct {
 	samplers *samplers
 	nowMs    float64 // all instances have been advanced to here
 	windowMs float64
+	widestMs float64
 	passes   int64 // decided so far
+}
+
+func newAdvance(l *Loop) *advance {
+	instances := len(l.Service.Instances())
+	a := &advance{loop: l, samplers: newSamplers(instances, l.SampleMs), widestMs: math.Inf(1)}
+	if l.SampleMs > 0 {
+		a.widestMs = l.SampleMs * float64(max(1, samplesAhead/instances))
+	}
+	a.windowMs = min(1000, a.widestMs)
+	return a
 }
 
 // to advances all instances to untilMs.
@@ -133,7 +146,7 @@ func (a *advance) window(untilMs float64) error {
 	case done > 2*passesAhead:
 		a.windowMs /= 2
 	case done < passesAhead/2:
-		a.windowMs *= 2
+		a.windowMs = min(2*a.windowMs, a.widestMs)
 	}
 	if err := a.passOn(min(l.nowMs, math.Nextafter(untilMs, 0))); err != nil {
 		return err

@@ -74,7 +74,10 @@ func (l *Loop) Run(ctx context.Context) (End, error) {
 	}
 	if err != nil {
 		err = fmt.Errorf("at %v ms: %w", l.nowMs, err)
-		return End{ClockMs: l.nowMs}, errors.Join(err, l.handOut(false))
+		if also := l.handOut(false); !errors.Is(err, also) { // an observer repeats its error
+			err = errors.Join(err, also)
+		}
+		return End{ClockMs: l.nowMs}, err
 	}
 	err = l.close(reason)
 	return End{ClockMs: l.nowMs, Reason: reason}, err

@@ -59,7 +59,7 @@ func (d *planner) next(p *plan) {
 	}
 	first.prompt = int64(d.spec.SystemPrefixTokens) + int64(first.input)
 	p.turns = append(p.turns[:0], first)
-	for range arrival.Tokens(d.policies.turns.Draw(d.turns)) - 1 {
+	for range min(arrival.Tokens(d.policies.turns.Draw(d.turns)), maxTurns+1) - 1 {
 		p.turns = append(p.turns, d.later(p.turns[len(p.turns)-1]))
 	}
 }
@@ -78,6 +78,9 @@ func (d *planner) later(before turn) turn {
 	return t
 }
 
+// maxTurns is how many calls a task may have.
+const maxTurns = 1_000_000
+
 // latestMs is the last arrival whose whole µs a double can tell apart.
 const latestMs = (1 << 53) / 1000
 
@@ -86,7 +89,13 @@ func (p *plan) check() error {
 	if p.releaseMs > latestMs {
 		return fmt.Errorf("arrival at %v ms: want at most %d", p.releaseMs, int64(latestMs))
 	}
+	if len(p.turns) > maxTurns {
+		return fmt.Errorf("turns: more than %d: want no more", maxTurns)
+	}
 	for i, t := range p.turns {
+		if t.thinkMs > latestMs {
+			return fmt.Errorf("turn %d, pause: %v ms: want at most %d", i, t.thinkMs, int64(latestMs))
+		}
 		if all := t.prompt + int64(t.output); all > math.MaxInt32 {
 			return fmt.Errorf("turn %d, prompt and output: %d tokens: want at most %d", i, all, math.MaxInt32)
 		}

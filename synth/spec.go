@@ -76,7 +76,7 @@ type policies struct {
 // policies checks a resolved spec and makes its policies.
 func (s Spec) policies() (policies, error) {
 	var p setting.Problems
-	p.Check(s.Tasks >= 1, "tasks", s.Tasks, "at least 1")
+	p.Check(s.Tasks >= 1 && s.Tasks <= math.MaxInt32, "tasks", s.Tasks, "from 1 to 2147483647")
 	p.Check(s.BlockSize >= 1 && s.BlockSize <= maxBlock, "block_size", s.BlockSize, fmt.Sprintf("from 1 to %d", maxBlock))
 	s.checkPrefixes(&p)
 

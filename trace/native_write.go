@@ -75,7 +75,11 @@ func (w *Writer) begin() error {
 		w.line.Optional("digest", h.Source.Digest)
 		w.line.Shut('}')
 	}
-	return w.end()
+	text, err := w.line.End()
+	if err == nil {
+		_, err = w.out.Write(text)
+	}
+	return err
 }
 
 // Write adds a task, one node a line.
@@ -88,8 +92,12 @@ func (w *Writer) Write(t *Task) error {
 		}
 		w.line.Begin()
 		w.node(t, n)
-		if err := w.end(); err != nil {
+		text, err := w.line.End()
+		if err != nil {
 			return fmt.Errorf("node %s: %w", n.ID, err)
+		}
+		if _, err := w.out.Write(text); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -230,13 +238,4 @@ func (w *Writer) recorded(r *Recorded) {
 		}
 	}
 	w.line.Shut('}')
-}
-
-// end writes the line.
-func (w *Writer) end() error {
-	text, err := w.line.End()
-	if err == nil {
-		_, err = w.out.Write(text)
-	}
-	return err
 }

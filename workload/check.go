@@ -111,12 +111,54 @@ func checkTask(t *trace.Task, speedup float64) error {
 		for k := range n.After {
 			e := &n.After[k]
 			if e.From < 0 || int(e.From) >= i {
-				return fmt.Errorf("line %d: node %q: after: got node number %d of the task, expected one of the %d above it",
-					n.Line, n.ID, e.From, i)
+				return misplaced(t, int32(i), e.From)
 			}
 			if err := checkPause(n, "delay_ms", e.DelayMs, speedup); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// misplaced is why a node may not wait for that one: it waits for itself, or the
+// other does not stand above it.
+func misplaced(t *trace.Task, i, from int32) error {
+	n := &t.Nodes[i]
+	if path := wayBack(t, from, i, make([]bool, len(t.Nodes))); path != nil {
+		return fmt.Errorf("line %d: node %q: after: got %s, expected no node that waits for itself", n.Line, n.ID, n.ID+path.String())
+	}
+	return fmt.Errorf("line %d: node %q: after: got node number %d of the task, expected one of the %d above it", n.Line, n.ID, from, i)
+}
+
+// way is nodes each of which waits for the one after it.
+type way []string
+
+func (w way) String() string {
+	const most = 8
+	text := ""
+	for i, id := range w {
+		if i == most && len(w) > most+1 {
+			return text + " waits for … waits for " + w[len(w)-1]
+		}
+		text += " waits for " + id
+	}
+	return text
+}
+
+// wayBack is a way from a node to goal along what nodes wait for, nil if there is
+// none. seen are the nodes that have been tried.
+func wayBack(t *trace.Task, from, goal int32, seen []bool) way {
+	switch {
+	case from < 0 || int(from) >= len(t.Nodes) || seen[from]:
+		return nil
+	case from == goal:
+		return way{t.Nodes[from].ID}
+	}
+	seen[from] = true
+	for _, e := range t.Nodes[from].After {
+		if rest := wayBack(t, e.From, goal, seen); rest != nil {
+			return append(way{t.Nodes[from].ID}, rest...)
 		}
 	}
 	return nil

@@ -11,14 +11,18 @@ import (
 	"github.com/reprise-sim/reprise/trace"
 )
 
-// Call is a call that starts now.
+// Call is a call that starts now, or a tool that the loop runs ([RunTools]).
 type Call struct {
-	Row  int32       // counts the calls of a run in order of release, from 0
+	Row  int32       // counts what is released in a run, from 0
 	Task *trace.Task // what it belongs to
 	Node int32       // which node of the task it is
 	// DueMs is its arrival: under recorded times the scheduled instant, else the
 	// instant of release (spec/replay.md 2.2-2.6).
 	DueMs float64
+	// ReadyMs is when nothing but the clock kept it from being released. A loop on
+	// virtual time releases it then; one on the wall clock is late by what lies
+	// between.
+	ReadyMs float64
 }
 
 // Outcome is what became of a call, seen from its client.
@@ -46,6 +50,9 @@ type Driver struct {
 	speedup     float64 // divides pauses
 	limit       int     // calls released at most
 	independent bool
+	goOn        bool                   // see [GoOnAfterFailure],
+	runs        func(*trace.Node) bool // [RunTools],
+	late        bool                   // [LateFeedback]
 
 	nowMs float64
 	ahead *trace.Task // next task to start; nil after the last one
@@ -54,7 +61,8 @@ type Driver struct {
 	rows  rows
 
 	counts  Counts
-	waiting int // calls of started tasks that are not released
+	waiting int // calls and run tools of started tasks that are not released
+	running int // those that are released and have not ended
 	stopped Reason
 	err     error
 }
@@ -62,7 +70,7 @@ type Driver struct {
 // New starts a driver at time 0. It refuses a trace that lacks what the settings
 // need: recorded times in mode trace, recorded starts with turns: recorded (for
 // which it reads the trace once).
-func New(t trace.Trace, s Settings, l Limits) (*Driver, error) {
+func New(t trace.Trace, s Settings, l Limits, options ...Option) (*Driver, error) {
 	var p setting.Problems
 	p.Under("arrival", s.Validate())
 	p.Under("limits", l.Validate())
@@ -87,6 +95,9 @@ func New(t trace.Trace, s Settings, l Limits) (*Driver, error) {
 		d.independent = r.Independent || s.Turns == TurnsRecorded
 	} else {
 		d.gate = &slots{unused: s.slots()}
+	}
+	for _, option := range options {
+		option(d)
 	}
 	if l.Requests != nil {
 		d.limit = *l.Requests
@@ -135,16 +146,19 @@ func (d *Driver) Release(nowMs float64, buf []Call) []Call {
 // Done says that a call has ended for its client. What waits for it goes on if it
 // completed or was rejected: inputs are recorded, so a rejected turn has ended like
 // any other (spec/replay.md 2.5; here in graphs too). Otherwise the rest of its
-// task is not released.
+// task is not released, unless [GoOnAfterFailure] says so.
 func (d *Driver) Done(row int32, o Outcome, nowMs float64) {
 	f := *d.rows.get(row)
 	d.rows.remove(row)
-	d.counts.InFlight--
+	d.running--
+	if !f.isTool() {
+		d.counts.InFlight--
+	}
 	if f.play == nil {
 		d.gate.leave(nowMs)
 		return
 	}
-	d.tell(nowMs)
+	d.hear(nowMs)
 	if d.closed() {
 		return
 	}
@@ -152,9 +166,13 @@ func (d *Driver) Done(row int32, o Outcome, nowMs float64) {
 	case metrics.Completed, metrics.Rejected:
 		f.play.end(f.node, nowMs)
 	case metrics.Failed, metrics.Cancelled, metrics.Unfinished:
-		lost := f.play.fail(nowMs)
-		d.counts.Skipped += lost
-		d.waiting -= lost
+		if d.goOn && o.Status != metrics.Unfinished {
+			f.play.end(f.node, nowMs)
+			break
+		}
+		jobs, calls := f.play.fail(nowMs)
+		d.counts.Skipped += calls
+		d.waiting -= jobs
 	default:
 		panic(fmt.Sprintf("workload: row %d is done with status %v", row, o.Status))
 	}
@@ -178,13 +196,13 @@ func (d *Driver) Progress(row, outputTokens int32, nowMs float64) {
 	if f.play == nil || d.closed() || f.play.failed {
 		return
 	}
-	d.tell(nowMs)
+	d.hear(nowMs)
 	f.play.reach(int(f.node), moment(outputTokens), nowMs)
 }
 
 // Drained is whether nothing is in flight and nothing will be released any more.
 func (d *Driver) Drained() bool {
-	return d.counts.InFlight == 0 && (d.closed() || d.ahead == nil && d.waiting == 0)
+	return d.running == 0 && (d.closed() || d.ahead == nil && d.waiting == 0)
 }
 
 // Err is why the trace could not be read to its end. After an error nothing more
@@ -203,6 +221,13 @@ func (d *Driver) tell(nowMs float64) {
 		panic(fmt.Sprintf("workload: time goes from %v to %v ms", d.nowMs, nowMs))
 	}
 	d.nowMs = nowMs
+}
+
+// hear takes the time of feedback.
+func (d *Driver) hear(nowMs float64) {
+	if !d.late || !(nowMs < d.nowMs) {
+		d.tell(nowMs)
+	}
 }
 
 // queueMs is when the first queued call is due.
@@ -250,7 +275,7 @@ func (d *Driver) start(startMs float64, buf []Call) []Call {
 	if d.table == nil && lone(t) {
 		return append(buf, d.call(t, nil, 0, startMs))
 	}
-	p := newPlay(t, order, startMs, d.speedup, &d.queue)
+	p := newPlay(t, order, startMs, d.speedup, &d.queue, d.runs)
 	if d.table != nil {
 		p.startRecorded(d.table)
 	} else {
@@ -275,9 +300,12 @@ func (d *Driver) send(q due) Call {
 
 // call opens the row of a call that is sent now. p is nil if nobody waits for it.
 func (d *Driver) call(t *trace.Task, p *play, node int32, dueMs float64) Call {
-	d.counts.Offered++
-	d.counts.InFlight++
-	return Call{Row: d.rows.add(p, node), Task: t, Node: node, DueMs: d.gate.stamp(dueMs, d.nowMs)}
+	d.running++
+	if t.Nodes[node].Kind == trace.LLM {
+		d.counts.Offered++
+		d.counts.InFlight++
+	}
+	return Call{Row: d.rows.add(p, node), Task: t, Node: node, DueMs: d.gate.stamp(dueMs, d.nowMs), ReadyMs: dueMs}
 }
 
 // settle ends a task that is over.

@@ -65,8 +65,11 @@ func (tt *timetable) stamp(dueMs, _ float64) float64 { return dueMs }
 // slots keeps a fixed number of tasks in flight and ignores recorded times
 // (spec/replay.md 2.3, 2.6).
 type slots struct {
-	unused int           // slots that never had a task
-	freeMs heap[instant] // when the others are free, as far as that is known
+	unused  int           // slots that never had a task
+	used    int           // slots that had one
+	everyMs float64       // between the openings of two slots, see [RampSlots]
+	late    bool          // who comes late to a free slot counts from when it was free, see [LateFeedback]
+	freeMs  heap[instant] // when used slots are free, as far as that is known
 }
 
 // instant is a time in ms.
@@ -77,18 +80,32 @@ func (i instant) Before(j instant) bool { return i < j }
 func (s *slots) expect(*trace.Task) error { return nil }
 
 func (s *slots) opens(nowMs float64) float64 {
+	at := math.Inf(1)
 	switch {
-	case s.unused > 0:
-		return nowMs
+	case s.takesUnused():
+		at = s.nextMs()
 	case len(s.freeMs) > 0:
-		return max(nowMs, float64(s.freeMs[0]))
+		at = float64(s.freeMs[0])
 	}
-	return math.Inf(1)
+	if s.late {
+		return at
+	}
+	return max(nowMs, at)
 }
 
+// takesUnused is whether the next task gets a slot that never had one: if there is
+// no other, or if that opens before another is free.
+func (s *slots) takesUnused() bool {
+	return s.unused > 0 && (len(s.freeMs) == 0 || s.nextMs() <= float64(s.freeMs[0]))
+}
+
+// nextMs is when the next unused slot opens.
+func (s *slots) nextMs() float64 { return float64(s.used) * s.everyMs }
+
 func (s *slots) enter() {
-	if s.unused > 0 {
+	if s.takesUnused() {
 		s.unused--
+		s.used++
 		return
 	}
 	s.freeMs.pop()

@@ -9,7 +9,7 @@ import (
 // play is a task that has started and not ended: what each of its nodes still
 // waits for. Tool calls and waits take their recorded time, so their end is known
 // as soon as their start is; only calls go into the queue, and only calls have to
-// be told to have ended.
+// be told to have ended. A tool that the loop runs is like a call.
 //
 // A play is over when it has no call to release and none in flight. It holds its
 // slot until endMs, which a last tool may put later.
@@ -18,13 +18,15 @@ type play struct {
 	order   int64   // position of the task in the trace
 	speedup float64 // divides pauses
 	queue   *heap[due]
+	runs    func(*trace.Node) bool // which tools the loop runs; nil: none
 
 	nodes []nodeState // parallel to task.Nodes
 	edges []outEdge
 
-	unreleased int // calls not released yet,
+	unreleased int // calls and run tools that are not released yet,
+	calls      int // those of them that are calls,
 	queued     int // those of them that are in the queue
-	running    int // calls in flight
+	running    int // in flight
 	endMs      float64
 	failed     bool
 }
@@ -101,16 +103,25 @@ func lone(t *trace.Task) bool {
 }
 
 // newPlay is a task that starts at startMs; nothing of it has happened.
-func newPlay(t *trace.Task, order int64, startMs, speedup float64, queue *heap[due]) *play {
+func newPlay(t *trace.Task, order int64, startMs, speedup float64, queue *heap[due], runs func(*trace.Node) bool) *play {
 	p := &play{
-		task: t, order: order, speedup: speedup, queue: queue,
-		nodes: make([]nodeState, len(t.Nodes)), unreleased: t.Calls(), endMs: startMs,
+		task: t, order: order, speedup: speedup, queue: queue, runs: runs,
+		nodes: make([]nodeState, len(t.Nodes)), calls: t.Calls(), endMs: startMs,
 	}
 	for i := range t.Nodes {
 		n := &t.Nodes[i]
+		if p.released(n) {
+			p.unreleased++
+		}
 		p.nodes[i] = nodeState{readyMs: startMs + n.NotBeforeMs/speedup, missing: len(n.After), out: none}
 	}
 	return p
+}
+
+// released is whether a node comes out of the driver when it is due: the others end
+// by themselves.
+func (p *play) released(n *trace.Node) bool {
+	return n.Kind == trace.LLM || p.runs != nil && p.runs(n)
 }
 
 // start lets the nodes run that wait for nothing; the others follow from these.
@@ -160,18 +171,14 @@ func (p *play) linkEdges() {
 func (p *play) ready(i int) {
 	at := p.nodes[i].readyMs
 	n := &p.task.Nodes[i]
-	if n.Kind == trace.LLM {
-		p.enqueue(i, at)
+	if p.released(n) {
+		p.push(due{atMs: at, node: int32(i)})
 		return
 	}
 	end := at + n.DurationMs/p.speedup
 	p.endMs = max(p.endMs, end)
 	p.reach(i, sent, at)
 	p.reach(i, ended, end)
-}
-
-func (p *play) enqueue(i int, atMs float64) {
-	p.push(due{atMs: atMs, node: int32(i)})
 }
 
 func (p *play) push(d due) {
@@ -201,6 +208,9 @@ func (p *play) release(i int32, atMs float64) {
 	p.queued--
 	p.unreleased--
 	p.running++
+	if p.task.Nodes[i].Kind == trace.LLM {
+		p.calls--
+	}
 	p.reach(int(i), sent, atMs)
 }
 
@@ -214,8 +224,9 @@ func (p *play) end(i int32, atMs float64) {
 }
 
 // fail ends a call in flight with a failure at atMs. No further call is released,
-// tools are given up; how many calls that costs is returned.
-func (p *play) fail(atMs float64) (lost int) {
+// tools are given up; how many jobs that costs is returned, and how many of them
+// are calls.
+func (p *play) fail(atMs float64) (jobs, calls int) {
 	p.running--
 	p.endMs = atMs
 	p.failed = true
@@ -223,8 +234,9 @@ func (p *play) fail(atMs float64) (lost int) {
 		p.queue.removeAll(func(d due) bool { return d.play == p })
 		p.queued = 0
 	}
-	lost, p.unreleased = p.unreleased, 0
-	return lost
+	jobs, p.unreleased = p.unreleased, 0
+	calls, p.calls = p.calls, 0
+	return jobs, calls
 }
 
 // over is whether the play has no more to do than to wait for endMs.

@@ -19,6 +19,9 @@ type clock struct {
 	nowMs float64
 	calls []workload.Call // all released
 	batch func(nowMs float64, calls []workload.Call)
+
+	lateMs     func() float64 // how late the loop comes to release calls; nil: in time
+	releasedMs float64        // when it came last
 }
 
 // busy is a call in service.
@@ -69,6 +72,10 @@ func (c *clock) step() bool {
 		c.driver.Done(b.call.Row, workload.Outcome{Status: b.status, OutputTokens: node(b.call).OutputTokens}, now)
 	}
 	c.busy = left
+	if c.lateMs != nil {
+		now = max(c.releasedMs, now+c.lateMs())
+	}
+	c.releasedMs = now
 	c.release(now)
 	return true
 }

@@ -1,6 +1,10 @@
 package workload
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/reprise-sim/reprise/trace"
+)
 
 // rows knows the calls in flight by their number. Numbers count up from 0 and
 // calls end in about the order in which they started, so they are kept in a ring
@@ -15,6 +19,12 @@ type flight struct {
 	play *play // nil if nobody waits for its end
 	node int32
 	open bool
+}
+
+// isTool is whether it is a tool that the loop runs: somebody always waits for its
+// end.
+func (f *flight) isTool() bool {
+	return f.play != nil && f.play.task.Nodes[f.node].Kind != trace.LLM
 }
 
 // add opens the next row.

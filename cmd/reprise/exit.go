@@ -32,6 +32,9 @@ func fail(err error) error {
 	return &failure{failed, err}
 }
 
+// noFile is the remark on a command that was stopped before it had a result.
+const noFile = "interrupted: no file was written"
+
 // errInterrupted ends a command that somebody stopped and that has told so.
 var errInterrupted = &failure{interrupted, errors.New("interrupted")}
 
@@ -41,7 +44,10 @@ func report(err error, w io.Writer) int {
 	switch {
 	case err == nil:
 		return succeeded
-	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled):
+	case errors.Is(err, errInterrupted):
+		return interrupted
+	case errors.Is(err, context.Canceled):
+		remark(w, noFile)
 		return interrupted
 	case errors.As(err, &f):
 		fmt.Fprintf(w, "reprise: %v\n", err)

@@ -9,13 +9,20 @@ import (
 )
 
 // onInterrupt is a context that the first Ctrl-C (or SIGTERM) cancels. The second
-// one calls again. stop ends the watch.
-func onInterrupt(parent context.Context, again func()) (ctx context.Context, stop func()) {
+// one aborts, and so does the first while the run is only being prepared: then
+// there is nothing to report. stop ends the watch.
+func onInterrupt(parent context.Context, a *aborter) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})
-	go watch(signals, done, cancel, again)
+	first := func() {
+		if !a.running.Load() {
+			a.now()
+		}
+		cancel()
+	}
+	go watch(signals, done, first, a.now)
 	return ctx, func() {
 		signal.Stop(signals)
 		close(done)
@@ -36,7 +43,10 @@ func watch(signals <-chan os.Signal, done <-chan struct{}, first, again func()) 
 }
 
 // aborter drops the files of a run and ends the process.
-type aborter struct{ drop atomic.Pointer[func() error] }
+type aborter struct {
+	drop    atomic.Pointer[func() error]
+	running atomic.Bool // the run goes on: it can end by itself
+}
 
 // arm says how the files are dropped.
 func (a *aborter) arm(drop func() error) { a.drop.Store(&drop) }
@@ -47,5 +57,6 @@ func (a *aborter) now() {
 			os.Exit(report(fail(err), os.Stderr))
 		}
 	}
+	remark(os.Stderr, noFile)
 	os.Exit(interrupted)
 }

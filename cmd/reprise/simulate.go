@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -16,12 +17,13 @@ import (
 
 // simulateFlags are the flags of `reprise simulate`.
 type simulateFlags struct {
-	trace     []string
-	out       string
-	set       []string
-	overwrite bool
-	json      bool
-	quiet     bool
+	trace      []string
+	out        string
+	set        []string
+	overwrite  bool
+	unroutable string
+	json       bool
+	quiet      bool
 }
 
 func newSimulate() *cobra.Command {
@@ -33,11 +35,13 @@ func newSimulate() *cobra.Command {
 
 The configuration is a YAML file (every key has a default; see "reprise schema" and
 docs/configuration.md), or the run.json of an earlier run, which is then repeated bit
-for bit. Flags come after it: --trace and --out, then each --set from left to right.
+for bit. Flags come after it: --trace, --out and --on-unroutable, then each --set from
+left to right.
 Files of the run are written only if --out or output.dir names a folder.
 
 Ctrl-C ends the run: requests that are open then are reported as unfinished, and the
-files are complete. A second Ctrl-C leaves no files.
+files are complete. A second Ctrl-C leaves no files, nor does one while the trace is
+still being read.
 
 Exit codes: 0 success, 1 the run failed, 2 bad command line, configuration or trace,
 130 interrupted.`,
@@ -53,31 +57,45 @@ Exit codes: 0 success, 1 the run failed, 2 bad command line, configuration or tr
 	flags.StringVar(&f.out, "out", "", "`DIR` for the files of the run, in place of output.dir")
 	flags.StringArrayVar(&f.set, "set", nil, "set a key of the configuration, `key=value`; again for more")
 	flags.BoolVar(&f.overwrite, "overwrite", false, "replace the files of an earlier run in the folder")
+	flags.StringVar(&f.unroutable, "on-unroutable", "", "requests that fit no bucket: refuse the trace or reject them, `refuse|reject`, in place of cluster.on_unroutable")
 	flags.BoolVar(&f.json, "json", false, "print the summary as JSON")
+	complete(cmd, "on-unroutable", oneOf("refuse", "reject"))
+	complete(cmd, "set", settings(config.Defaults()))
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, no remarks")
 	return cmd
 }
 
 func (f *simulateFlags) run(cmd *cobra.Command, args []string) error {
-	sources := config.Sources{Trace: f.trace, Out: f.out, Set: f.set}
+	sources := config.Sources{Trace: f.trace, Out: f.out, OnUnroutable: f.unroutable, Set: f.set}
 	if len(args) == 1 {
 		sources.File = args[0]
+	}
+	if f.out == "" && cmd.Flags().Changed("out") {
+		return errors.New("--out: \"\": want a folder")
+	}
+	if f.unroutable == "" && cmd.Flags().Changed("on-unroutable") {
+		return errors.New("--on-unroutable: \"\": want refuse or reject")
 	}
 	c, err := config.Load(sources)
 	if err != nil {
 		return err
 	}
 	var abort aborter
-	ctx, stop := onInterrupt(cmd.Context(), abort.now)
+	ctx, stop := onInterrupt(cmd.Context(), &abort)
 	defer stop()
 
 	bar := newProgress(cmd.ErrOrStderr(), f.quiet)
 	defer bar.stop()
-	s, err := config.Prepare(ctx, c, config.Options{Tool: tool(), Overwrite: f.overwrite, Progress: bar.update})
+	s, err := config.Prepare(ctx, c, config.Options{
+		Tool: tool(), Overwrite: f.overwrite, Begun: abort.arm, Progress: bar.update,
+	})
+	if errors.Is(err, rundir.ErrHoldsRun) {
+		return fmt.Errorf("%w: --overwrite", err)
+	}
 	if err != nil {
 		return err
 	}
-	abort.arm(s.Abort)
+	abort.running.Store(true)
 	if !f.quiet {
 		remark(cmd.ErrOrStderr(), s.Notes()...)
 	}
@@ -101,7 +119,10 @@ func (f *simulateFlags) print(ctx context.Context, stdout, stderr io.Writer, r *
 		remark(stderr, "interrupted: the figures are those of what was done by then")
 		return errInterrupted
 	}
-	return ctx.Err()
+	if ctx.Err() != nil { // too late to change anything
+		return errInterrupted
+	}
+	return nil
 }
 
 // printSummary prints the figures of a run.

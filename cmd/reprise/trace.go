@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/signal"
 	"slices"
+	"syscall"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/reprise-sim/reprise/config"
 	"github.com/reprise-sim/reprise/trace"
+	"github.com/reprise-sim/reprise/trace/formats"
 	"github.com/reprise-sim/reprise/trace/mooncake"
 )
 
@@ -27,12 +29,24 @@ type traceFlags struct {
 }
 
 // add adds the flags to a command.
-func (f *traceFlags) add(flags *pflag.FlagSet) {
+func (f *traceFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	f.settings = config.Defaults().Trace
 	flags.StringVar(&f.settings.Format, "format", f.settings.Format, "format of the files (see: reprise catalog formats)")
 	flags.IntVar(&f.blockSize, "block-size", 0, "tokens of a block id; not given: as the format says")
 	flags.StringVar(&f.settings.IDs, "ids", f.settings.IDs, "where equal block ids are equal content: global, file, session")
 	flags.StringVar(&f.settings.IDsCover, "ids-cover", f.settings.IDsCover, "which blocks have ids: started, full")
+	complete(cmd, "format", oneOf(append([]string{f.settings.Format}, formats.Names()...)...))
+	complete(cmd, "ids", oneOf(f.settings.IDs, trace.IDsGlobal, trace.IDsFile, trace.IDsSession))
+	complete(cmd, "ids-cover", oneOf(f.settings.IDsCover, trace.CoverStarted, trace.CoverFull))
+}
+
+// someFiles wants the files of a trace.
+func someFiles(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("no file: want that of a trace\nSee: %s --help", cmd.CommandPath())
+	}
+	return nil
 }
 
 // open opens the trace in some files.
@@ -55,10 +69,12 @@ type outputFlags struct {
 	overwrite bool
 }
 
-func (f *outputFlags) add(flags *pflag.FlagSet, format, formatDoc string) {
+func (f *outputFlags) add(cmd *cobra.Command, format, formatDoc string) {
+	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "out", "o", "-", "`FILE` to write; .gz and .zst are compressed; -: standard output")
 	flags.StringVar(&f.to, "to", format, "format to write: native, mooncake"+formatDoc)
 	flags.BoolVar(&f.overwrite, "overwrite", false, "replace the file if it exists")
+	complete(cmd, "to", oneOf(trace.Native, mooncake.Name))
 }
 
 // create starts the output.
@@ -81,13 +97,16 @@ func (f *outputFlags) create(cmd *cobra.Command, h trace.Header) (trace.Sink, er
 }
 
 // write writes all tasks of a source, which it closes, and says how many they were.
+// Ctrl-C ends it; no file is left then.
 func (f *outputFlags) write(cmd *cobra.Command, h trace.Header, src trace.Source) error {
 	dst, err := f.create(cmd, h)
 	if err != nil {
 		src.Close()
 		return err
 	}
-	tasks, err := trace.Save(dst, src)
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	tasks, err := trace.Save(dst, trace.Until(ctx, src))
 	if err != nil {
 		return fail(err)
 	}

@@ -17,7 +17,7 @@ func newTraceConvert() *cobra.Command {
 Nothing is dropped silently: what the other format cannot say is refused.`,
 		Example: `  reprise trace convert examples/mooncake.jsonl.gz --out native.jsonl.zst
   reprise trace convert native.jsonl.zst --to mooncake --out back.jsonl`,
-		Args: cobra.MinimumNArgs(1),
+		Args: someFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := in.open(cmd, args)
 			if err != nil {
@@ -33,8 +33,8 @@ Nothing is dropped silently: what the other format cannot say is refused.`,
 			return out.write(cmd, t.Header(), src)
 		},
 	}
-	in.add(cmd.Flags())
-	out.add(cmd.Flags(), trace.Native, "")
+	in.add(cmd)
+	out.add(cmd, trace.Native, "")
 	cmd.Flags().BoolVar(&redact, "redact", false, "leave out messages, arguments and results of tools")
 	return cmd
 }

@@ -44,10 +44,11 @@ A description is a YAML file; --set sets any of its keys:
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	f.out.add(cmd.Flags(), trace.Native, "")
+	f.out.add(cmd, trace.Native, "")
 	flags := cmd.Flags()
 	flags.StringVar(&f.spec, "spec", "", "YAML `FILE` that describes the trace")
 	flags.StringArrayVar(&f.set, "set", nil, "set a key of the description, `key=value`; again for more")
+	complete(cmd, "set", settings(synth.Defaults()))
 	for _, short := range []struct{ flag, key, doc string }{
 		{"tasks", "tasks=%s", "`number` of tasks"},
 		{"seed", "seed=%s", "`seed` of all random numbers"},

@@ -29,10 +29,10 @@ sizes would hit, in the order of the trace. A block is a hit if it and all block
 before it are in the cache. Nothing is simulated.`,
 		Example: `  reprise trace info examples/mooncake.jsonl.gz
   reprise trace info examples/sessions.jsonl --block-size 16 --cache-blocks 10,100 --json`,
-		Args: cobra.MinimumNArgs(1),
+		Args: someFiles,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	f.in.add(cmd.Flags())
+	f.in.add(cmd)
 	cmd.Flags().IntSliceVar(&f.caches, "cache-blocks", stats.DefaultCacheBlocks, "sizes of caches to look at, in `blocks` of the trace")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print it as JSON")
 	return cmd

@@ -28,11 +28,11 @@ order of time, or those that arrive in a window of time. Tasks stay whole and ke
 their times.`,
 		Example: `  reprise trace slice examples/mooncake.jsonl.gz --tasks 100 --out first.jsonl
   reprise trace slice examples/mooncake.jsonl.gz --from-ms 60000 --to-ms 120000 --out minute.jsonl`,
-		Args: cobra.MinimumNArgs(1),
+		Args: someFiles,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	f.in.add(cmd.Flags())
-	f.out.add(cmd.Flags(), "", "; not given: that of the input")
+	f.in.add(cmd)
+	f.out.add(cmd, "", "; not given: that of the input")
 	flags := cmd.Flags()
 	flags.IntVar(&f.offset, "offset", 0, "tasks to leave out at the start")
 	flags.IntVar(&f.tasks, "tasks", math.MaxInt, "tasks to write at most")

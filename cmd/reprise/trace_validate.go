@@ -19,7 +19,7 @@ func newTraceValidate() *cobra.Command {
 was expected, the first 20 of them; the exit code is 2 then.`,
 		Example: `  reprise trace validate examples/mooncake.jsonl.gz
   reprise trace validate examples/sessions.jsonl --block-size 16`,
-		Args: cobra.MinimumNArgs(1),
+		Args: someFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := in.open(cmd, args)
 			if err != nil {
@@ -31,7 +31,7 @@ was expected, the first 20 of them; the exit code is 2 then.`,
 			return fail(printCheck(cmd.OutOrStdout(), newTraceCheck(t)))
 		},
 	}
-	in.add(cmd.Flags())
+	in.add(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
 	return cmd
 }

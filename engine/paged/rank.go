@@ -2,6 +2,7 @@ package paged
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/reprise-sim/reprise/engine"
 	"github.com/reprise-sim/reprise/kvcache"
@@ -108,6 +109,11 @@ func (r *Rank) Refuse(e *engine.Request) string {
 	if e.MaxTokens == 0 && !r.endsWithoutTokens {
 		return "empty_output"
 	}
+	// The last token is never computed: it needs no room.
+	tokens := int64(e.InputTokens) + max(0, int64(r.limit(e))-1)
+	if most := int64(math.MaxInt32 - maxBlockSize); tokens > most { // counts are of 32 bits
+		return fmt.Sprintf("max_model_len: %d of %d", tokens, most)
+	}
 	if r.refusesInPass {
 		if r.overlong(e.InputTokens) != "" || r.oversized(e.InputTokens) != "" {
 			return ""
@@ -115,8 +121,7 @@ func (r *Rank) Refuse(e *engine.Request) string {
 	} else if reason := r.overlong(e.InputTokens); reason != "" {
 		return reason
 	}
-	// The last token is never computed: it needs no room.
-	if reason := r.oversized(e.InputTokens + max(0, r.limit(e)-1)); reason != "" {
+	if reason := r.oversized(int32(tokens)); reason != "" {
 		return reason
 	}
 	if !r.chunking && e.InputTokens > r.budget {

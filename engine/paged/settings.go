@@ -1,6 +1,7 @@
 package paged
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/reprise-sim/reprise/engine"
@@ -29,10 +30,13 @@ func Resolve(s *engine.Settings) error {
 	var p setting.Problems
 	full, known := ruleSets[s.Rules]
 	p.Check(known, "rules", s.Rules, "vllm or aisimulate")
-	p.Check(s.NumGPUBlocks > 0, "num_gpu_blocks", s.NumGPUBlocks, "above 0")
-	p.Check(s.MaxModelLen == nil || *s.MaxModelLen > 0, "max_model_len", deref(s.MaxModelLen), "above 0, or null")
-	p.Check(s.MaxNumSeqs > 0, "max_num_seqs", s.MaxNumSeqs, "above 0")
-	p.Check(s.MaxNumBatchedTokens > 0, "max_num_batched_tokens", s.MaxNumBatchedTokens, "above 0")
+	checkCount(&p, "block_size", s.BlockSize, maxBlockSize)
+	checkCount(&p, "num_gpu_blocks", s.NumGPUBlocks, math.MaxInt32)
+	if s.MaxModelLen != nil {
+		checkCount(&p, "max_model_len", *s.MaxModelLen, math.MaxInt32)
+	}
+	checkCount(&p, "max_num_seqs", s.MaxNumSeqs, math.MaxInt32)
+	checkCount(&p, "max_num_batched_tokens", s.MaxNumBatchedTokens, math.MaxInt32)
 	p.Check(s.TensorParallelSize > 0, "tensor_parallel_size", s.TensorParallelSize, "above 0")
 	p.Check(s.KVCacheBytesPerToken == nil || *s.KVCacheBytesPerToken > 0 && *s.KVCacheBytesPerToken <= math.MaxFloat64, "kv_cache_bytes_per_token",
 		deref(s.KVCacheBytesPerToken), "a finite number above 0, or null")
@@ -51,11 +55,18 @@ func Resolve(s *engine.Settings) error {
 		p.Check(s.VLLM == defaults.VLLM, "vllm", "settings", "none under rules: aisimulate")
 		return p.Err()
 	}
-	p.Check(s.BlockSize >= 1, "block_size", s.BlockSize, "1 or more")
 	p.Check(s.NumGPUBlocks > 1, "num_gpu_blocks", s.NumGPUBlocks, "2 or more: one block is never used")
 	p.Check(s.AISimulate == defaults.AISimulate, "aisimulate", "settings", "none under rules: vllm")
 	checkVLLM(&p, s)
 	return p.Err()
+}
+
+// maxBlockSize is the largest block, in tokens: larger ones are a slip of the finger.
+const maxBlockSize = 1 << 20
+
+// checkCount notes a problem unless a count is from 1 to most.
+func checkCount(p *setting.Problems, field string, n, most int) {
+	p.Check(n >= 1 && n <= most, field, n, fmt.Sprintf("from 1 to %d", most))
 }
 
 // checkVLLM is what vLLM refuses at start (spec/vllm-real.md 2).
@@ -63,7 +74,8 @@ func checkVLLM(p *setting.Problems, s *engine.Settings) {
 	v := &s.VLLM
 	p.Check(v.Policy == "fcfs" || v.Policy == "priority", "vllm.policy", v.Policy, "fcfs or priority")
 	p.Check(v.Watermark >= 0 && v.Watermark < 1, "vllm.watermark", v.Watermark, "0 ≤ w < 1")
-	p.Check(v.LongPrefillTokenThreshold >= 0, "vllm.long_prefill_token_threshold", v.LongPrefillTokenThreshold, "0 (off) or more")
+	p.Check(v.LongPrefillTokenThreshold >= 0 && v.LongPrefillTokenThreshold <= math.MaxInt32, "vllm.long_prefill_token_threshold",
+		v.LongPrefillTokenThreshold, fmt.Sprintf("from 0 (off) to %d", math.MaxInt32))
 	if n := v.MaxNumActiveSeqs; n != nil {
 		p.Check(*n > 0 && *n <= s.MaxNumSeqs, "vllm.max_num_active_seqs", *n, "above 0, no more than max_num_seqs")
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 
@@ -14,11 +15,17 @@ import (
 
 // counts are what is worth a note.
 type counts struct {
-	withIDs, withoutIDs int // requests
-	pauses              int // between turns
-	inferred            int // of them, from start times
-	split               int // sessions with rows in several files
+	withIDs, withoutIDs int  // requests
+	pauses              int  // between turns
+	inferred            int  // of them, from start times
+	split               int  // sessions with rows in several files
+	flat                int  // rows without a session
+	alike               *row // a row whose session has the name of a flat row's task
 }
+
+// flatTask is the name of the task of a row without a session:
+// [trace.Place.AppendTaskID].
+var flatTask = regexp.MustCompile(`^(file[0-9]+:)?request_[0-9]+$`)
 
 // Build makes a task of a row or of a session.
 func (r *reader) Build(rows []row, t *trace.Task, slab *trace.Slab) error {
@@ -28,6 +35,7 @@ func (r *reader) Build(rows []row, t *trace.Task, slab *trace.Slab) error {
 		t.ID = slab.Text(w.at.AppendTaskID(r.name[:0]))
 		t.ReleaseMs = w.timeMs
 		r.node(w, &t.Nodes[0], t.ID, 0, slab)
+		r.counts.flat++
 		return nil
 	}
 	r.sort(rows)
@@ -36,6 +44,9 @@ func (r *reader) Build(rows []row, t *trace.Task, slab *trace.Slab) error {
 		return first.at.Fault("delay", number(first.delayMs), "none on the first turn of a session")
 	}
 	t.ID, t.ReleaseMs = first.session, first.timeMs
+	if flatTask.MatchString(t.ID) {
+		r.counts.alike = &row{at: first.at, session: t.ID}
+	}
 	edges := slab.Edges(len(rows) - 1)
 	lastMs := math.NaN() // last known start
 	for turn, i := range r.order {
@@ -184,6 +195,9 @@ func (r *reader) Describe(h *trace.Header, report *trace.Report) error {
 		if err := f.asked.idle(); err != nil {
 			return err
 		}
+	}
+	if c.flat > 0 && c.alike != nil {
+		return c.alike.at.Fault("session_id", c.alike.session, "another name: tasks of rows without a session are called like that")
 	}
 	if c.inferred > 0 {
 		note("%d of %d pauses come from start times and include the service time of the turn before", c.inferred, c.pauses)

@@ -62,8 +62,15 @@ func (w *Writer) Write(t *trace.Task) error {
 		if err == nil {
 			err = w.row(t, n, i)
 		}
+		var text []byte
+		if err == nil {
+			text, err = w.line.End()
+		}
 		if err != nil {
 			return fmt.Errorf("node %s: %w", n.ID, err)
+		}
+		if _, err := w.out.Write(text); err != nil {
+			return err
 		}
 		w.rows++
 	}
@@ -131,7 +138,7 @@ func onlyStart(r *trace.Recorded) bool {
 	return math.IsNaN(r.FirstTokenMs) && math.IsNaN(r.EndMs)
 }
 
-// row writes the line of a node.
+// row builds the line of a node.
 func (w *Writer) row(t *trace.Task, n *trace.Node, i int) error {
 	w.line.Begin()
 	ms := t.ReleaseMs
@@ -162,11 +169,7 @@ func (w *Writer) row(t *trace.Task, n *trace.Node, i int) error {
 		w.line.Count("strict_priority", int64(d.StrictPriority))
 		w.line.Optional("policy_class", d.Class)
 	}
-	text, err := w.line.End()
-	if err == nil {
-		_, err = w.out.Write(text)
-	}
-	return err
+	return nil
 }
 
 // names writes the session and, if a reader would not find the same name, the id of

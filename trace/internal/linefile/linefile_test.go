@@ -271,6 +271,27 @@ func TestOutputsAppearCompleteOrNotAtAll(t *testing.T) {
 	}
 }
 
+func TestErrorsOfOutputsNameTheFileThatWasAskedFor(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "nowhere", "t.jsonl")
+	if _, err := Create(path); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), path) {
+		t.Errorf("error %v", err)
+	}
+	for _, name := range []string{"t.jsonl", "t.jsonl.gz", "t.jsonl.zst"} {
+		path := filepath.Join(dir, name)
+		o, err := Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.f.Close()
+		io.WriteString(o, "a line")
+		want := "write " + path + ": file already closed"
+		if err := o.Close(); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+}
+
 func TestFoldersAreRefused(t *testing.T) {
 	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "is a directory") {
 		t.Errorf("error %v", err)

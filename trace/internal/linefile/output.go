@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -26,11 +27,12 @@ type Output struct {
 // Create starts a file. An existing one of that name is replaced at the end.
 func Create(path string) (*Output, error) {
 	hidden := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+strconv.Itoa(os.Getpid()))
+	o := &Output{path: path}
 	f, err := os.OpenFile(hidden, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
-		return nil, err
+		return nil, o.named(err)
 	}
-	o := &Output{path: path, f: f}
+	o.f = f
 	switch {
 	case strings.HasSuffix(path, ".gz"):
 		o.packed = gzip.NewWriter(f)
@@ -49,7 +51,19 @@ func Create(path string) (*Output, error) {
 }
 
 // Write appends to the file.
-func (o *Output) Write(p []byte) (int, error) { return o.w.Write(p) }
+func (o *Output) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	return n, o.named(err)
+}
+
+// named is an error of the file system with the name that the file is to have.
+func (o *Output) named(err error) error {
+	var in *fs.PathError
+	if errors.As(err, &in) {
+		return &fs.PathError{Op: in.Op, Path: o.path, Err: in.Err}
+	}
+	return err
+}
 
 // Close completes the file and gives it its name. If that fails, nothing is left.
 func (o *Output) Close() error {
@@ -61,14 +75,14 @@ func (o *Output) Close() error {
 		err = o.packed.Close()
 	}
 	if err != nil {
-		return errors.Join(err, o.Abort())
+		return errors.Join(o.named(err), o.Abort())
 	}
 	o.done = true
 	if err = o.f.Close(); err == nil {
 		err = os.Rename(o.f.Name(), o.path)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(o.f.Name()))
+		return errors.Join(o.named(err), os.Remove(o.f.Name()))
 	}
 	return nil
 }
