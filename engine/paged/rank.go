@@ -111,8 +111,8 @@ func (r *Rank) Refuse(e *engine.Request) string {
 	}
 	// The last token is never computed: it needs no room.
 	tokens := int64(e.InputTokens) + max(0, int64(r.limit(e))-1)
-	if most := int64(math.MaxInt32 - maxBlockSize); tokens > most { // counts are of 32 bits
-		return fmt.Sprintf("max_model_len: %d of %d", tokens, most)
+	if tokens > math.MaxInt32 { // counts are of 32 bits
+		return fmt.Sprintf("max_model_len: %d of %d", tokens, math.MaxInt32)
 	}
 	if r.refusesInPass {
 		if r.overlong(e.InputTokens) != "" || r.oversized(e.InputTokens) != "" {

@@ -89,7 +89,9 @@ func (q *request) lastDecode() int { return q.join + int(q.limit-q.outputs) - 1 
 func (r *Rank) held(q *request, n int32) int32 { return max(r.blocks(n), q.reserved) }
 
 // blocks is how many blocks n tokens need.
-func (r *Rank) blocks(n int32) int32 { return (n + r.blockSize - 1) / r.blockSize }
+func (r *Rank) blocks(n int32) int32 {
+	return int32((uint32(n) + uint32(r.blockSize) - 1) / uint32(r.blockSize))
+}
 
 // slot takes in a request.
 func (r *Rank) slot(e *engine.Request) int32 {
