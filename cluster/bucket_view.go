@@ -175,7 +175,7 @@ func (p *pastView) Predicted() int32 {
 	}
 	p.changes = p.changes[n:]
 	v := &p.b.view
-	all := p.store.Prefix(p.prefix, v.content(), routing.MaxPrefix(v.r.InputTokens, v.blockSize), p.atMs)
+	all := p.store.Prefix(p.prefix, v.content(), v.findable(), p.atMs)
 	if p.longest = all; !p.b.tiers.Remote {
 		p.longest = slices.Max(p.prefix)
 	}

@@ -46,6 +46,7 @@ type Cluster struct {
 	nextMs    []float64 // of each instance, if it is not stale
 	stale     []bool    // nextMs has to be asked for again
 	touched   []bool    // may have decisions to make, or something to tell
+	seen      []seen
 	relaxed   bool
 	view      view
 	kept      map[int32]engine.Request // requests that the placement keeps
@@ -83,7 +84,7 @@ func NewBucket(instances []*Instance, s Setup) (*Cluster, error) {
 	n := len(instances)
 	c := &Cluster{
 		instances: instances, placement: s.Placement,
-		nextMs: make([]float64, n), stale: make([]bool, n), touched: make([]bool, n),
+		nextMs: make([]float64, n), stale: make([]bool, n), touched: make([]bool, n), seen: make([]seen, n),
 		kept: map[int32]engine.Request{}, onWay: newOnWay(n),
 	}
 	if s.Price == nil {
@@ -99,7 +100,7 @@ func NewBucket(instances []*Instance, s Setup) (*Cluster, error) {
 	c.view = view{c: c, blockSize: s.BlockSize, price: s.Price, prefix: make([]int32, n)}
 	p := s.Placement
 	for i := range instances {
-		c.nextMs[i] = math.Inf(1)
+		c.nextMs[i], c.seen[i].untilMs = math.Inf(1), math.Inf(-1)
 		instances[i].tells = p.Needs()
 		p.Topology(routing.Change{State: routing.Ready, Worker: int32(i), Targets: []int32{int32(i)}}, 0, nil)
 	}
@@ -170,7 +171,7 @@ func (c *Cluster) arrive(nowMs float64) {
 
 // touch notes that an instance has changed.
 func (c *Cluster) touch(i int) {
-	c.touched[i], c.stale[i] = true, true
+	c.touched[i], c.stale[i], c.seen[i].untilMs = true, true, math.Inf(-1)
 }
 
 // next is the next instant at which instance i has to be looked at.

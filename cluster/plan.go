@@ -21,6 +21,14 @@ const planned = 256
 func (p *plan) drop()           { p.ends = p.ends[:0] }
 func (p *plan) lastMs() float64 { return p.ends[len(p.ends)-1] }
 
+// behindPlanMs is when the first pass behind the plan is decided.
+func (in *Instance) behindPlanMs() float64 {
+	if n := len(in.plan.ends) - in.depth; n >= 0 {
+		return in.plan.ends[n]
+	}
+	return in.log.End(in.decided + len(in.plan.ends) - in.depth)
+}
+
 // forgetPlan drops the plan unless what arrives now cannot change it.
 func (in *Instance) forgetPlan() {
 	if len(in.plan.ends) > 0 && !in.rank.Quiet() {

@@ -62,11 +62,18 @@ func (t *tiers) finder(i int32, in *Instance) kvcache.Finder {
 	}
 }
 
-// sync brings what is known of all instances' blocks up to nowMs. Those before
-// number decided have made their decisions of that instant.
-func (t *tiers) sync(nowMs float64, decided int32) error {
-	for i, in := range t.instances {
-		if err := in.bring(nowMs, int32(i) < decided); err != nil {
+// sync brings what is known of all instances' blocks up to nowMs. If one of them asks,
+// in the midst of its decisions, those before it have made theirs of that instant;
+// else asker is nil.
+func (t *tiers) sync(nowMs float64, asker *Instance) error {
+	decided := asker != nil
+	for _, in := range t.instances {
+		if in == asker {
+			in.look(in.decided, in.nowMs)
+			decided = false
+			continue
+		}
+		if err := in.bring(nowMs, decided); err != nil {
 			return err
 		}
 	}
@@ -81,11 +88,15 @@ func (t *tiers) holds(owner int32, words []uint64, from, to int32, nowMs float64
 }
 
 // bring takes in what happened to an instance's blocks up to nowMs, with or without
-// its decisions of that instant.
+// its decisions of that instant. If it has made them already, it stays where it is:
+// a pass that takes no time is over in the next round of the instant.
 func (in *Instance) bring(nowMs float64, decided bool) error {
-	err := in.AdvanceTo(nowMs)
-	if err == nil && decided {
-		err = in.Start(nowMs)
+	var err error
+	if in.nowMs < nowMs || in.due {
+		err = in.AdvanceTo(nowMs)
+		if err == nil && decided {
+			err = in.Start(nowMs)
+		}
 	}
 	in.look(in.decided, in.nowMs)
 	return err
@@ -169,7 +180,7 @@ func (l *lower) Find(row int32, words []uint64, from, limit int32) int32 {
 	if !l.t.on() {
 		return 0
 	}
-	if err := l.t.sync(l.in.nowMs, l.in.id); err != nil {
+	if err := l.t.sync(l.in.nowMs, l.in); err != nil {
 		l.in.err = err
 		return 0
 	}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/reprise-sim/reprise/engine"
 	"github.com/reprise-sim/reprise/latency"
@@ -60,6 +61,15 @@ func (in *Instance) Finish(tMs float64) error {
 	}
 }
 
+// stillUntilMs is when something may happen to the instance next.
+func (in *Instance) stillUntilMs() float64 {
+	if in.due {
+		return math.Inf(-1)
+	}
+	wake, _ := in.wakeMs()
+	return wake
+}
+
 // Idle is whether nothing will happen to the instance by itself.
 func (in *Instance) Idle() bool { return !in.due && in.decided == in.complete && in.inbox.len() == 0 }
 
@@ -77,13 +87,24 @@ func (in *Instance) NextMs() float64 {
 		return wake
 	}
 	if pass, ok := in.rank.NextEffect(in.tells&routing.FirstToken != 0); ok {
+		if in.asks() {
+			return wake
+		}
 		return in.log.End(pass)
 	}
 	if in.decided-in.complete == in.depth && in.preview() {
-		return min(in.plan.lastMs(), max(wake, in.inbox.nextMs()))
+		last := in.plan.lastMs()
+		if in.asks() {
+			last = in.behindPlanMs()
+		}
+		return min(last, max(wake, in.inbox.nextMs()))
 	}
 	return wake
 }
+
+// asks is whether a decision outside a stretch may ask what other instances hold: it
+// has to be made at its instant.
+func (in *Instance) asks() bool { return in.tiers != nil && in.tiers.on() }
 
 // wakeMs is when the instance wakes up by itself: the end of the oldest pass in
 // flight, or, if none is, the next submission.

@@ -40,8 +40,22 @@ func (v *view) Len() int { return len(v.c.instances) }
 // Draining implements [routing.View].
 func (v *view) Draining(i int) bool { return v.c.instances[i].draining }
 
+// seen is the load of an instance, which stays as it is until untilMs unless somebody
+// touches the instance.
+type seen struct {
+	load    engine.Load
+	untilMs float64
+}
+
 // Load implements [routing.View].
-func (v *view) Load(i int) engine.Load { return v.c.onWay.add(v.look(i).Load(v.nowMs), i) }
+func (v *view) Load(i int) engine.Load {
+	s := &v.c.seen[i]
+	if v.nowMs >= s.untilMs {
+		in := v.look(i)
+		s.load, s.untilMs = in.Load(v.nowMs), in.stillUntilMs()
+	}
+	return v.c.onWay.add(s.load, i)
+}
 
 // look advances an instance to the decision.
 func (v *view) look(i int) *Instance {
@@ -74,6 +88,12 @@ func (v *view) content() []uint64 {
 	return v.words
 }
 
+// findable is how many leading blocks of the prompt others may hold: one token is left
+// to compute, and what is unknown nobody can name.
+func (v *view) findable() int32 {
+	return min(routing.MaxPrefix(v.r.InputTokens, v.blockSize), int32(len(v.content())))
+}
+
 // Prefix implements [routing.View].
 func (v *view) Prefix() []int32 {
 	v.lookUp()
@@ -98,10 +118,10 @@ func (v *view) lookUp() {
 		v.predicted = 0
 		return
 	}
-	if err := t.sync(v.nowMs, 0); err != nil && v.err == nil {
+	if err := t.sync(v.nowMs, nil); err != nil && v.err == nil {
 		v.err = err
 	}
-	all := t.dir.Prefix(v.prefix, v.content(), routing.MaxPrefix(v.r.InputTokens, v.blockSize), v.nowMs)
+	all := t.dir.Prefix(v.prefix, v.content(), v.findable(), v.nowMs)
 	if v.predicted = all; !t.Remote {
 		v.predicted = slices.Max(v.prefix)
 	}
@@ -115,8 +135,7 @@ func (v *view) Resident(i int, prompt *token.Seq) int {
 		return tokens
 	}
 	blocks := int32(tokens / v.blockSize)
-	most := routing.MaxPrefix(int32(prompt.Len()), v.blockSize)
-	return tokens + int(v.c.tiers.dir.InHost(in.id, v.content(), blocks, most))*v.blockSize
+	return tokens + int(v.c.tiers.dir.InHost(in.id, v.content(), blocks, v.findable()))*v.blockSize
 }
 
 // PrefillMs implements [routing.View].

@@ -31,6 +31,7 @@ type Config struct {
 	Output  Output            `yaml:"output" json:"output" doc:"the files of a run"`
 
 	repeats *repeated     // set if the configuration is that of an earlier run
+	memory  string        // what followed from the memory of the GPU, in a line; "" if nothing did
 	reading *keys.Reading // nil if nobody wrote the configuration down
 }
 
@@ -46,6 +47,7 @@ type Trace struct {
 // Output are the keys of `output:`.
 type Output struct {
 	rundir.Settings `yaml:",inline"`
+	Passes          bool `yaml:"passes" json:"passes" doc:"write passes.jsonl, a line for each pass, which reprise fit reads"`
 	Trace           bool `yaml:"trace" json:"trace" doc:"write trace.jsonl, the run as a native trace with simulated times"`
 }
 
@@ -69,6 +71,7 @@ func (c *Config) Resolve() error {
 	var p setting.Problems
 	under(&p, "trace", c.Trace.Validate())
 	under(&p, "arrival", c.Arrival.Validate())
+	add(&p, c.fitMemory())
 	under(&p, "engine", engine.Resolve(&c.Engine))
 	under(&p, "latency", c.Latency.Validate())
 	under(&p, "cluster", c.Cluster.resolve())

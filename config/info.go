@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/reprise-sim/reprise/latency"
 	"github.com/reprise-sim/reprise/rundir"
 	"github.com/reprise-sim/reprise/simulate"
 	"github.com/reprise-sim/reprise/trace"
@@ -27,7 +26,7 @@ func (s *Simulation) info(end simulate.End) (*rundir.Info, error) {
 		Interrupted:  end.Reason == workload.Interrupted,
 		Seed:         c.Seed,
 		Rules:        c.Engine.Rules,
-		LatencyModel: s.model.Name(), LatencySource: latency.Predicts(s.model),
+		LatencyModel: s.model.Name(), LatencySource: source(s.model, s.shares()),
 		Traces: []rundir.Trace{traceInfo(s.trace)},
 		Config: text,
 	}, nil
@@ -44,6 +43,11 @@ func (c *Config) portable() (json.RawMessage, error) {
 			path = seenFrom(*c.Output.Dir, path)
 		}
 		p.Trace.Path = append(p.Trace.Path, path)
+	}
+	for _, f := range latencyFiles(&p.Latency) {
+		if c.Output.Dir != nil && f.names("") {
+			*f.path = seenFrom(*c.Output.Dir, *f.path)
+		}
 	}
 	return json.Marshal(&p)
 }

@@ -135,6 +135,7 @@ func (c *Config) anchor() {
 		dir := relativeTo(o.Dir, *c.Output.Dir)
 		c.Output.Dir = &dir
 	}
+	c.anchorLatency()
 }
 
 // relativeTo is a path that is relative to a folder, seen from where that folder's

@@ -188,7 +188,8 @@ func compiled(t *testing.T) *jsonschema.Schema {
 func TestTheSchemaDescribesConfigurations(t *testing.T) {
 	s := compiled(t)
 	examples, err := filepath.Glob("../examples/*.yaml")
-	if err != nil || len(examples) == 0 {
+	nested, _ := filepath.Glob("../examples/*/*.yaml")
+	if examples = append(examples, nested...); err != nil || len(examples) == 0 {
 		t.Fatal("no examples", err)
 	}
 	validate := func(text []byte) error {

@@ -12,7 +12,8 @@ import (
 // observer is told what a run brings and passes it on.
 type observer struct {
 	tally    *metrics.Tally
-	record   *record // nil if no files are written
+	record   *record      // nil if no files are written
+	flush    func() error // writes the passes that are complete
 	progress func(ended, calls int)
 	calls    int
 }
@@ -36,6 +37,9 @@ func (o *observer) Row(n int32, r *metrics.Row) error {
 
 // Gaps implements [simulate.Observer].
 func (o *observer) Gaps(in *cluster.Instance, g *metrics.Gaps) error {
+	if err := o.flush(); err != nil {
+		return err
+	}
 	return o.tally.Take(in.Bucket(), g)
 }
 
@@ -51,6 +55,7 @@ type record struct {
 	tokens   *rundir.Tokens
 	routing  *rundir.Lines[routing.Decision]
 	trace    *retrace
+	passes   *rundir.File
 }
 
 // newRecord starts the files that the configuration wants; nil if it wants none.
@@ -60,7 +65,7 @@ func (s *Simulation) newRecord() (*record, error) {
 		return nil, nil
 	}
 	r := &record{}
-	var errs [5]error
+	var errs [6]error
 	if o.PerRequest {
 		r.requests, errs[0] = d.Requests(rundir.Routing{
 			Buckets: buckets, BucketPolicy: s.config.Cluster.GlobalRouter.Mode, LocalPolicy: s.config.Cluster.Router.Mode,
@@ -74,6 +79,9 @@ func (s *Simulation) newRecord() (*record, error) {
 	}
 	if o.Trace {
 		r.trace, errs[3] = newRetrace(s.config, s.trace, d)
+	}
+	if o.Passes {
+		r.passes, errs[5] = d.File(passesFile)
 	}
 	if s.logsRouting() {
 		r.routing, errs[4] = rundir.NewLines(d, rundir.RoutingFile, func(text []byte, d *routing.Decision) []byte {

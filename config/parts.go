@@ -25,8 +25,8 @@ func (s *Simulation) prepare() (err error) {
 		}
 		s.draft.Store(draft)
 	}
-	if s.model, err = latency.New(c.Latency); err != nil {
-		return err
+	if s.model, err = latency.NewFor(c.Latency, c.deployment()); err != nil {
+		return inSection("latency", err)
 	}
 	_, s.ranges = c.buckets()
 	if s.trace, err = c.Trace.Open(); err != nil {
@@ -87,7 +87,7 @@ func (s *Simulation) newLoop() (*simulate.Loop, error) {
 		return nil, err
 	}
 	loop := &simulate.Loop{
-		Driver: s.driver, Ledger: ledger, Observer: &observer{tally: s.tally, record: s.record, progress: s.options.Progress, calls: calls},
+		Driver: s.driver, Ledger: ledger, Observer: &observer{tally: s.tally, record: s.record, flush: s.flushPasses, progress: s.options.Progress, calls: calls},
 		Service: service,
 		CapMs:   c.capMs(), Workers: s.options.Workers, Stepwise: s.options.Stepwise,
 	}

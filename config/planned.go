@@ -9,11 +9,10 @@ import (
 // stands for all of its keys. A key leaves the list when it does something.
 var planned = []string{
 	"engine.speculative", "engine.eviction", "engine.sglang", "engine.trtllm",
-	"latency.gpu", "latency.model_name", "latency.path",
 	"cluster.prefill_instances", "cluster.decode_instances", "cluster.transfer", "cluster.scaling.startup_ms",
 	"cluster.cache.l1_store_gbps",
 	"cluster.router.kv_event_lag_ms",
-	"output.passes", "output.timeline", "output.parquet",
+	"output.timeline", "output.parquet",
 }
 
 // plannedOfBuckets are such keys of the items of cluster.buckets (spec/buckets.md 2,

@@ -85,9 +85,13 @@ func (s *Simulation) newPool(bucket int32, size int, service cluster.ServiceSetu
 	}
 	instances := make([]*cluster.Instance, size)
 	for i := range instances {
-		instances[i] = cluster.NewInstance(bucket, int32(i), cluster.Equipment{
+		e := cluster.Equipment{
 			Rank: engine.New(&c.Engine), BlockSize: c.Engine.BlockSize, Model: s.model, HostMs: c.Latency.HostUs / 1000, Ledger: ledger,
-		})
+		}
+		if w := s.watch(); w != nil {
+			e.Passes = w
+		}
+		instances[i] = cluster.NewInstance(bucket, int32(i), e)
 	}
 	return cluster.NewBucket(instances, setup)
 }

@@ -40,14 +40,15 @@ type Simulation struct {
 	options Options
 	started time.Time
 
-	trace  trace.Trace
-	model  latency.Model
-	driver *workload.Driver
-	tally  *metrics.Tally
-	loop   *simulate.Loop
-	record *record // nil if no files are written
-	calls  int
-	ranges []routing.Bucket // in order of their ids
+	trace   trace.Trace
+	model   latency.Model
+	driver  *workload.Driver
+	tally   *metrics.Tally
+	loop    *simulate.Loop
+	record  *record  // nil if no files are written
+	watches []*watch // of instances whose passes somebody wants to know of
+	calls   int
+	ranges  []routing.Bucket // in order of their ids
 
 	draft   atomic.Pointer[rundir.Draft] // nil if no files are written
 	cleanup []func() error
@@ -78,8 +79,8 @@ func Prepare(ctx context.Context, c *Config, o Options) (*Simulation, error) {
 	return s, nil
 }
 
-// Notes are remarks on the trace that a user should see.
-func (s *Simulation) Notes() []string { return traceNotes(s.trace) }
+// Notes are remarks on the trace and the memory that a user should see.
+func (s *Simulation) Notes() []string { return append(traceNotes(s.trace), s.config.memoryNotes()...) }
 
 // Run runs the simulation to its end. If ctx is cancelled before, the result is
 // that of an interrupted run: complete files, requests that are unfinished.
@@ -92,12 +93,18 @@ func (s *Simulation) Run(ctx context.Context) (*Result, error) {
 }
 
 func (s *Simulation) run(ctx context.Context) (*Result, error) {
+	var output time.Duration
+	s.loop.Output = func(tell func() error) error {
+		began := time.Now()
+		defer func() { output += time.Since(began) }()
+		return tell()
+	}
 	began := time.Now()
 	end, err := s.loop.Run(ctx)
 	if err != nil {
 		return nil, err
 	}
-	loopMs := milliseconds(time.Since(began))
+	loop := time.Since(began) - output
 	summary, err := s.tally.Summary(s.facts(end))
 	if err != nil {
 		return nil, err
@@ -111,7 +118,9 @@ func (s *Simulation) run(ctx context.Context) (*Result, error) {
 		if err := s.record.finish(); err != nil {
 			return nil, err
 		}
-		info.Wall = rundir.Wall{Started: s.started.UTC(), LoopMs: loopMs, TotalMs: milliseconds(time.Since(s.started))}
+		info.Wall = rundir.Wall{
+			Started: s.started.UTC(), LoopMs: milliseconds(loop), OutputMs: milliseconds(output), TotalMs: milliseconds(time.Since(s.started)),
+		}
 		if err := d.Close(info, summary); err != nil {
 			return nil, err
 		}

@@ -15,15 +15,16 @@ type Settings struct {
 	Rules   string `yaml:"rules" json:"rules" doc:"rule set: vllm decides as the real scheduler of vLLM 0.32, aisimulate as the reference simulator 0.13; empty: the backend's own" enum:",vllm,vllm-0.32,aisimulate,aisimulate-0.13"`
 
 	BlockSize               int      `yaml:"block_size" json:"block_size" doc:"tokens in a KV block"`
-	NumGPUBlocks            int      `yaml:"num_gpu_blocks" json:"num_gpu_blocks" doc:"KV blocks of a rank; under the vllm rules one of them is never used"`
+	NumGPUBlocks            int      `yaml:"num_gpu_blocks" json:"num_gpu_blocks" doc:"KV blocks of a rank; under the vllm rules one of them is never used. If latency.gpu and latency.model_name are set and this key is not, as many as fit into the memory"`
 	MaxModelLen             *int     `yaml:"max_model_len" json:"max_model_len" doc:"most tokens of prompt and output together; null: no limit"`
 	MaxNumSeqs              int      `yaml:"max_num_seqs" json:"max_num_seqs" doc:"most requests running at once"`
 	MaxNumBatchedTokens     int      `yaml:"max_num_batched_tokens" json:"max_num_batched_tokens" doc:"token budget of a pass"`
 	DPSize                  int      `yaml:"dp_size" json:"dp_size" doc:"attention data-parallel ranks of an instance"`
-	TensorParallelSize      int      `yaml:"tensor_parallel_size" json:"tensor_parallel_size" doc:"GPUs that share a rank; counts GPUs, does not change a price"`
+	TensorParallelSize      int      `yaml:"tensor_parallel_size" json:"tensor_parallel_size" doc:"GPUs that share a rank; a price depends on it only if the latency model knows the GPU"`
 	EnablePrefixCaching     bool     `yaml:"enable_prefix_caching" json:"enable_prefix_caching" doc:"reuse the blocks of equal prefixes"`
 	EnableChunkedPrefill    bool     `yaml:"enable_chunked_prefill" json:"enable_chunked_prefill" doc:"split prompts over passes when the budget is short"`
-	KVCacheBytesPerToken    *float64 `yaml:"kv_cache_bytes_per_token" json:"kv_cache_bytes_per_token" doc:"bytes of a token in the KV cache of an instance, over all its layers and GPUs; null: unknown"`
+	KVCacheBytesPerToken    *float64 `yaml:"kv_cache_bytes_per_token" json:"kv_cache_bytes_per_token" doc:"bytes of a token in the KV cache of an instance, over all its layers and GPUs; null: those of latency.model_name, else unknown"`
+	GPUMemoryUtilization    float64  `yaml:"gpu_memory_utilization" json:"gpu_memory_utilization" doc:"fraction of the memory that the engine may use, where num_gpu_blocks follows from latency.gpu and latency.model_name"`
 	PrefillScheduleInterval int      `yaml:"prefill_schedule_interval" json:"prefill_schedule_interval" doc:"under attention data parallelism: prefills start only in every n-th pass"`
 
 	VLLM       VLLM       `yaml:"vllm" json:"vllm" doc:"settings of the vllm rules"`
@@ -61,6 +62,7 @@ func Defaults() Settings {
 		TensorParallelSize:      1,
 		EnablePrefixCaching:     true,
 		EnableChunkedPrefill:    true,
+		GPUMemoryUtilization:    0.9,
 		PrefillScheduleInterval: 1,
 		VLLM:                    VLLM{AsyncScheduling: true, Policy: "fcfs", ReserveFullISL: true},
 		AISimulate:              AISimulate{PreemptionMode: "lifo"},

@@ -7,14 +7,14 @@ import (
 )
 
 func init() {
-	register("fixed", kind{
-		about: "one price for prefill and one for decode, whatever the batch",
-		keys:  []string{"prefill_ms", "decode_ms"},
-		check: func(s Settings, p *setting.Problems) {
+	Register("fixed", Kind{
+		About: "one price for prefill and one for decode, whatever the batch",
+		Keys:  []string{"prefill_ms", "decode_ms"},
+		Check: func(s Settings, p *setting.Problems) {
 			checkPrice(p, "prefill_ms", s.PrefillMs)
 			checkPrice(p, "decode_ms", s.DecodeMs)
 		},
-		make: func(s Settings) (Model, error) {
+		New: func(s Settings, _ Deployment) (Model, error) {
 			return Fixed{PrefillMs: *s.PrefillMs, DecodeMs: *s.DecodeMs}, nil
 		},
 	})

@@ -3,10 +3,10 @@ package latency
 import "github.com/reprise-sim/reprise/setting"
 
 func init() {
-	register("polynomial", kind{
-		about: "two polynomials: of the new prompt tokens, of the use of the KV pool",
-		check: func(Settings, *setting.Problems) {},
-		make:  func(Settings) (Model, error) { return Polynomial{}, nil },
+	Register("polynomial", Kind{
+		About: "two polynomials: of the new prompt tokens, of the use of the KV pool",
+		Check: func(Settings, *setting.Problems) {},
+		New:   func(Settings, Deployment) (Model, error) { return Polynomial{}, nil },
 	})
 }
 

@@ -33,6 +33,7 @@ type scaled struct {
 func (s *scaled) Name() string     { return s.name }
 func (s *scaled) Needs() Detail    { return s.raw.Needs() }
 func (s *scaled) Predicts() string { return Predicts(s.raw) }
+func (s *scaled) Window() int64    { return Window(s.raw) }
 
 func (s *scaled) Cost(p *Pass) (Duration, error) {
 	d, err := s.raw.Cost(p)

@@ -50,7 +50,8 @@ type Trace struct {
 
 // Wall is real time.
 type Wall struct {
-	Started time.Time `json:"started"`
-	LoopMs  float64   `json:"loop_ms"`  // the event loop
-	TotalMs float64   `json:"total_ms"` // the whole run
+	Started  time.Time `json:"started"`
+	LoopMs   float64   `json:"loop_ms"`   // the event loop, without output
+	OutputMs float64   `json:"output_ms"` // counting and writing down what the loop hands out
+	TotalMs  float64   `json:"total_ms"`  // the whole run
 }

@@ -37,6 +37,9 @@ type Loop struct {
 	CapMs    float64 // the run stops before the first instant after it; +Inf: never
 	SampleMs float64 // between samples of the instances; 0: none
 	Workers  int     // goroutines that advance instances; 0: GOMAXPROCS
+	// Output runs what tells the observer; nil: it is just run. It is the place to
+	// take its time.
+	Output func(tell func() error) error
 	// Stepwise makes the loop go from instant to instant even where calls could be
 	// placed ahead of time.
 	Stepwise bool
@@ -215,6 +218,13 @@ func (l *Loop) sampleDue(untilMs float64) bool {
 
 // handOut passes on what is complete. all is for the end of the run.
 func (l *Loop) handOut(all bool) error {
+	if l.Output == nil {
+		return l.tell(all)
+	}
+	return l.Output(func() error { return l.tell(all) })
+}
+
+func (l *Loop) tell(all bool) error {
 	var err error
 	l.Ledger.HandOut(func(n int32, r *metrics.Row) {
 		if l.placedAhead {

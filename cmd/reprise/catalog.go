@@ -10,6 +10,9 @@ import (
 
 	"github.com/reprise-sim/reprise/engine"
 	"github.com/reprise-sim/reprise/latency"
+	"github.com/reprise-sim/reprise/latency/arch"
+	"github.com/reprise-sim/reprise/latency/hardware"
+	"github.com/reprise-sim/reprise/latency/precision"
 	"github.com/reprise-sim/reprise/routing"
 	"github.com/reprise-sim/reprise/trace/formats"
 )
@@ -32,6 +35,8 @@ var catalog = []struct {
 	{"routers", "Policies that choose the instance and the bucket (cluster.router.mode, cluster.global_router.mode)", routers},
 	{"latency", "Latency models (latency.model)", latencyModels},
 	{"formats", "Formats of traces (trace.format)", traceFormats},
+	{"gpus", "GPUs that passes can be priced on (latency.gpu)", gpus},
+	{"models", "Language models whose passes can be priced (latency.model_name)", languageModels},
 }
 
 func newCatalog() *cobra.Command {
@@ -104,6 +109,29 @@ func latencyModels() (list []entry) {
 func traceFormats() (list []entry) {
 	for _, f := range formats.All() {
 		list = append(list, entry{Name: f.Name, About: f.About})
+	}
+	return list
+}
+
+func gpus() (list []entry) {
+	for _, g := range hardware.All() {
+		about := fmt.Sprintf("%s, %.4g TFLOP/s bf16", g.Generation, g.BF16/1e12)
+		if g.FP8 > 0 {
+			about += fmt.Sprintf(", %.4g fp8", g.FP8/1e12)
+		}
+		if g.FP4 > 0 {
+			about += fmt.Sprintf(", %.4g fp4", g.FP4/1e12)
+		}
+		about += fmt.Sprintf(", %.0f GB/s, %.1f GB, link %.0f GB/s; source %s", g.Bandwidth/1e9, g.Memory/1e9, g.Link/1e9, g.Source)
+		list = append(list, entry{Name: g.Name, About: about})
+	}
+	return list
+}
+
+func languageModels() (list []entry) {
+	for _, m := range arch.All() {
+		list = append(list, entry{Name: m.Name, About: fmt.Sprintf("%d layers, %.4g B parameters, %.4g B active, %.4g KiB of bf16 cache a token, weights %s; source %s",
+			m.Depth(), float64(m.Total())/1e9, float64(m.Active())/1e9, m.KVBytesPerToken(precision.BF16)/1024, m.Weights, m.Source)})
 	}
 	return list
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-sim/reprise/config"
@@ -17,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write pages that are generated")
 
-//go:generate go test -run ^TestThePageOfCommandsHasThemAll$ -update
+//go:generate go test -run ^(TestThePageOfCommandsHasThemAll|TestCommandsOfThePagesRun)$ -update
 
 // pages are the pages that people read.
 func pages(t *testing.T) []string {
@@ -44,44 +43,31 @@ func blocks(t *testing.T, page, language string) []string {
 	return found
 }
 
-// runAll runs command lines one after the other beside the examples.
-func runAll(t *testing.T, lines []string) {
-	t.Helper()
-	var script strings.Builder
-	for _, line := range lines {
-		line, _, _ = strings.Cut(line, " > ")
-		fmt.Fprintf(&script, "exec %s\n", line)
-	}
-	file := filepath.Join(t.TempDir(), "commands.txtar")
-	if err := os.WriteFile(file, []byte(script.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	testscript.Run(t, testscript.Params{Files: []string{file}, RequireExplicitExec: true, Setup: withExamples})
-}
-
-// Every command that a page shows works as it stands.
+// Every command that a page shows works as it stands, and prints what the page shows
+// behind it.
 func TestCommandsOfThePagesRun(t *testing.T) {
+	if raceDetector() {
+		t.Skip("the study of buckets takes a minute with it")
+	}
 	makefile, err := os.ReadFile("../../Makefile")
 	if err != nil {
 		t.Fatal(err)
 	}
+	isTarget := func(name string) bool { return bytes.Contains(makefile, []byte("\n"+name+":")) }
 	for _, page := range pages(t) {
-		var lines []string
-		for _, block := range blocks(t, page, "sh") {
-			for _, line := range strings.Split(strings.ReplaceAll(block, "\\\n", ""), "\n") {
-				line = strings.Replace(line, "go run ./cmd/reprise ", "reprise ", 1)
-				target, isMake := strings.CutPrefix(line, "make ")
-				switch {
-				case strings.HasPrefix(line, "reprise "):
-					lines = append(lines, line)
-				case isMake && bytes.Contains(makefile, []byte("\n"+target+":")):
-				default:
-					t.Errorf("%s: nobody knows how to check %q", page, line)
-				}
-			}
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if lines != nil {
-			t.Run(filepath.Base(filepath.Dir(page))+"-"+filepath.Base(page), func(t *testing.T) { runAll(t, lines) })
+		steps := stepsOf(t, page, string(text), isTarget)
+		if steps == nil {
+			continue
+		}
+		prints := runAll(t, filepath.Base(filepath.Dir(page))+"-"+filepath.Base(page), steps)
+		if now := withPrints(string(text), steps, prints); *update && now != string(text) {
+			if err := os.WriteFile(page, []byte(now), 0o666); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }
@@ -123,12 +109,12 @@ func TestConfigurationsOfThePagesLoad(t *testing.T) {
 func TestExamplesOfTheHelpRun(t *testing.T) {
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {
-		var lines []string
+		var steps []step
 		for line := range strings.Lines(cmd.Example) {
-			lines = append(lines, strings.TrimSpace(line))
+			steps = append(steps, step{line: strings.TrimSpace(line)})
 		}
-		if lines != nil {
-			t.Run(strings.ReplaceAll(cmd.CommandPath(), " ", "-"), func(t *testing.T) { runAll(t, lines) })
+		if steps != nil {
+			runAll(t, strings.ReplaceAll(cmd.CommandPath(), " ", "-"), steps)
 		}
 		for _, sub := range cmd.Commands() {
 			visit(sub)

@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -54,4 +56,10 @@ func withExamples(env *testscript.Env) error {
 		return err
 	}
 	return os.CopyFS(filepath.Join(env.WorkDir, "examples"), os.DirFS(examples))
+}
+
+// raceDetector is whether it slows everything down.
+func raceDetector() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }

@@ -24,7 +24,7 @@ on a simulated cluster. The same trace, configuration and seed give the same run
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nSee: %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(newSimulate(), newTrace(), newCatalog(), newSchema(), newVersion())
+	root.AddCommand(newSimulate(), newExplain(), newTrace(), newLatency(), newFit(), newCatalog(), newSchema(), newVersion())
 	return root
 }
 

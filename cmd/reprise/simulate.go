@@ -134,7 +134,8 @@ func printSummary(w io.Writer, r *config.Result, asJSON bool) error {
 		return err
 	}
 	if r.Info.LatencySource != "" {
-		return nil
+		_, err := fmt.Fprintf(w, "\nPredicts %s.\n", r.Info.LatencySource)
+		return err
 	}
 	_, err := fmt.Fprintf(w, "\nNot a hardware prediction: this latency model stands for no GPU.\n")
 	return err

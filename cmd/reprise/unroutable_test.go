@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,10 +41,4 @@ func TestALongTraceIsRefusedAtOnceForOneRequest(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 	t.Log("refused after", took)
-}
-
-// raceDetector is whether it slows everything down.
-func raceDetector() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }

@@ -213,6 +213,12 @@ func (r *Reading) Origin(path string) (o Origin, ok bool) {
 	return o, false
 }
 
+// Wrote is whether somebody wrote the key itself.
+func (r *Reading) Wrote(path string) bool {
+	_, ok := r.origins[path]
+	return ok
+}
+
 // Err is all that is wrong; nil if nothing is.
 func (r *Reading) Err() error {
 	if len(r.problems) == 0 {

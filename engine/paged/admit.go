@@ -51,7 +51,7 @@ func (r *Rank) admitHead(s int32, st *step, fx *engine.Effects) bool {
 		limit = (known - 1) / r.blockSize
 	}
 	if r.caching {
-		r.nameBlocks(q, 0)
+		r.nameBlocks(q, r.kept(q))
 	}
 	hit := r.lookUp(q.lease.Words, limit, r.pass)
 	if r.lower != nil && limit > hit.Blocks {

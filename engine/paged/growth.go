@@ -92,10 +92,12 @@ func (r *Rank) register(q *request, n int32) {
 }
 
 // release gives back the blocks of q, of which the first full ones are kept as
-// content.
-func (r *Rank) release(q *request, held, full int32) {
+// content; what nobody knew of them is known since pass.
+func (r *Rank) release(q *request, held, full int32, pass int) {
 	if q.named != nil && r.caching {
+		from := q.lease.Registered()
 		r.pool.Register(&q.lease, full)
+		r.stored(q, from, full, pass)
 	}
 	if q.lease.Grows {
 		r.growing--

@@ -28,6 +28,7 @@ var _ engine.Tiered = (*Rank)(nil)
 func (r *Rank) Attach(l engine.Lower) {
 	r.lower = l
 	r.pool.Watch(func(words []uint64, lo, hi int32, pass int) {
+		r.loads.lose(words, lo, hi)
 		r.loads.evictions = append(r.loads.evictions, engine.BlockEvent{Kind: engine.Evicted, Words: words, From: lo, To: hi, Pass: pass})
 	})
 }
@@ -42,7 +43,7 @@ func (r *Rank) beginLoad(s int32, hit kvcache.Hit, n int32, fx *engine.Effects) 
 		room += r.watermark
 	}
 	if room > r.pool.Available() {
-		r.blocked = true
+		r.blocked = r.reserveWhole && !hit.Growing // else it may fit once what it found is gone
 		return false
 	}
 	r.pool.Take(&q.lease, hit, n)
@@ -112,9 +113,19 @@ func (r *Rank) cancelLoad(s int32) {
 	r.pool.Release(&q.lease, q.reserved, q.lease.Registered())
 }
 
+// kept is how many blocks of a prompt go to the tiers below the pool, whether
+// anybody else can name them or not.
+func (r *Rank) kept(q *request) int32 {
+	if r.lower == nil {
+		return 0
+	}
+	return q.prompt / r.blockSize
+}
+
 // used reports that an admission or a load found blocks.
 func (r *Rank) used(q *request, hits, found int32, fx *engine.Effects) {
 	if r.lower != nil && found > 0 {
+		r.tellStored(fx) // it may have found what nobody has been told of
 		fx.Blocks = append(fx.Blocks, engine.BlockEvent{Kind: engine.Used, Words: q.lease.Words, To: hits, Found: found, Pass: r.pass})
 	}
 }
@@ -128,13 +139,35 @@ func (r *Rank) stored(q *request, from, to int32, pass int) {
 	}
 }
 
+// lose forgets blocks that have been evicted before the pass is complete that computes
+// them: nobody will ever see them (asynchronous scheduling only).
+func (l *loads) lose(words []uint64, lo, hi int32) {
+	for i := len(l.stored) - 1; i >= 0; i-- {
+		e := l.stored[i]
+		from, to := max(lo, e.From), min(hi, e.To)
+		for n := int32(0); n < to; n++ {
+			if words[n] != e.Words[n] {
+				to = n
+			}
+		}
+		if from >= to {
+			continue
+		}
+		l.stored[i].To = from
+		if e.From = to; e.From < e.To {
+			l.stored = slices.Insert(l.stored, i+1, e)
+		}
+	}
+}
+
 // tellStored reports the blocks of passes that are complete.
 func (r *Rank) tellStored(fx *engine.Effects) {
 	if r.lower == nil {
 		return
 	}
+	r.pool.Settle()
 	r.loads.stored = slices.DeleteFunc(r.loads.stored, func(e engine.BlockEvent) bool {
-		if e.Pass < r.done {
+		if e.Pass < r.done && e.From < e.To {
 			fx.Blocks = append(fx.Blocks, e)
 		}
 		return e.Pass < r.done

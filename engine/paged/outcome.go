@@ -104,7 +104,6 @@ func (r *Rank) advanceChunk(k chunk, p int) {
 // Complete implements [engine.Rank].
 func (r *Rank) Complete(n int, fx *engine.Effects) {
 	r.done += n
-	r.tellStored(fx)
 	l := &r.late
 	i := 0
 	for ; i < len(l.list) && l.list[i].pass < r.done; i++ {
@@ -116,6 +115,7 @@ func (r *Rank) Complete(n int, fx *engine.Effects) {
 		i++
 	}
 	l.prompts = append(l.prompts[:0], l.prompts[i:]...)
+	r.tellStored(fx)
 }
 
 // NextEffect implements [engine.Rank].
@@ -148,7 +148,7 @@ func (r *Rank) apply(o *outcome, fx *engine.Effects) {
 		r.backlog -= int64(q.prompt)
 	} else {
 		r.catchUp(r.pass-1, everyone)
-		r.release(q, r.held(q, q.computed), r.extentAt(q, o.pass+1)/r.blockSize)
+		r.release(q, r.held(q, q.computed), r.extentAt(q, o.pass+1)/r.blockSize, o.pass)
 		r.unlink(o.slot)
 	}
 	r.blocked = false
@@ -178,7 +178,7 @@ func (r *Rank) Cancel(row int32, fx *engine.Effects) bool {
 		case partial:
 			r.unpartial(s)
 		}
-		r.release(q, held, full)
+		r.release(q, held, full, r.done-1)
 		r.unlink(s)
 	}
 	r.blocked = false

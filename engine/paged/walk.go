@@ -116,7 +116,7 @@ func (r *Rank) preempt(s int32, st *step, fx *engine.Effects) {
 		r.nameBlocks(q, full)
 		r.pool.Register(&q.lease, full)
 	}
-	r.release(q, held, full)
+	r.release(q, held, full, r.done-1)
 	r.unlink(s)
 	r.closeRun(q, fx)
 	if q.state == leaving {
