@@ -3,7 +3,6 @@ package cluster
 import (
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/reprise-sim/reprise/engine"
 	"github.com/reprise-sim/reprise/engine/paged"
+	"github.com/reprise-sim/reprise/internal/scenario"
 	"github.com/reprise-sim/reprise/latency"
 	"github.com/reprise-sim/reprise/metrics"
 	"github.com/reprise-sim/reprise/routing"
@@ -21,22 +21,7 @@ import (
 // about one instance that is looked at, or about a cluster of them that is told what
 // happens.
 func TestStories(t *testing.T) {
-	paths, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no stories: %v", err)
-	}
-	for _, path := range paths {
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			s := &story{}
-			datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
-				tell, known := language[td.Cmd]
-				if !known {
-					td.Fatalf(t, "unknown command %q", td.Cmd)
-				}
-				return tell(s, t, td)
-			})
-		})
-	}
+	scenario.Play(t, "testdata/*.txt", language, func() *story { return &story{} })
 }
 
 // story is instances with the rows of their requests, which go by their names.
@@ -49,7 +34,7 @@ type story struct {
 }
 
 // language is what can be told.
-var language = map[string]func(*story, *testing.T, *datadriven.TestData) string{
+var language = scenario.Language[*story]{
 	// An idle instance: 64 blocks of 4 tokens, 64 tokens and 4 requests a pass, 10 ms
 	// for a prefill and 2 for a decode, the rules of the reference simulator (set-up F of
 	// spec/replay.md 10), changed by blocks=, budget=, seqs=, chunking=off,

@@ -2,38 +2,20 @@ package kvcache
 
 import (
 	"fmt"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+
+	"github.com/reprise-sim/reprise/internal/scenario"
 )
 
 // TestStories plays the scenarios in testdata, written in this language. Content is
 // written as the words of its blocks, a.b.c; a block is named by its whole chain,
 // because equal words behind different ones are different content.
 func TestStories(t *testing.T) {
-	paths, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no stories: %v", err)
-	}
-	for _, path := range paths {
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			s := &story{}
-			datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
-				tell, known := language[td.Cmd]
-				if !known {
-					td.Fatalf(t, "unknown command %q", td.Cmd)
-				}
-				answer := tell(s, t, td)
-				if err := audit(s.pool); err != nil {
-					td.Fatalf(t, "%v", err)
-				}
-				return answer
-			})
-		})
-	}
+	scenario.Play(t, "testdata/*.txt", language, func() *story { return &story{} })
 }
 
 // story is a pool and who holds what of it.
@@ -42,6 +24,9 @@ type story struct {
 	leases map[string]*held
 }
 
+// Check implements [scenario.Checked].
+func (s *story) Check() error { return audit(s.pool) }
+
 // held is a lease with the count that its holder keeps.
 type held struct {
 	Lease
@@ -49,7 +34,7 @@ type held struct {
 }
 
 // language is what can be told.
-var language = map[string]func(*story, *testing.T, *datadriven.TestData) string{
+var language = scenario.Language[*story]{
 	// An empty pool of so many blocks. caching=off finds nothing again.
 	//
 	//	pool blocks=6

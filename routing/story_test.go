@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/reprise-sim/reprise/engine"
+	"github.com/reprise-sim/reprise/internal/scenario"
 	"github.com/reprise-sim/reprise/routing"
 	"github.com/reprise-sim/reprise/routing/routingtest"
 	"github.com/reprise-sim/reprise/token"
@@ -28,7 +29,7 @@ type story struct {
 }
 
 // commands of the stories.
-var commands = map[string]func(*story, *testing.T, *datadriven.TestData) string{
+var commands = scenario.Language[*story]{
 	// A fresh local router: the mode and settings that are not defaults.
 	//
 	//	router cache_score score_beta=1
@@ -72,17 +73,8 @@ var commands = map[string]func(*story, *testing.T, *datadriven.TestData) string{
 }
 
 func TestStories(t *testing.T) {
-	for _, dir := range []string{"testdata/local", "testdata/global"} {
-		datadriven.Walk(t, dir, func(t *testing.T, path string) {
-			s := &story{}
-			datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
-				command, ok := commands[td.Cmd]
-				if !ok {
-					td.Fatalf(t, "unknown command")
-				}
-				return command(s, t, td)
-			})
-		})
+	for _, files := range []string{"testdata/local/*", "testdata/global/*"} {
+		scenario.Play(t, files, commands, func() *story { return &story{} })
 	}
 }
 

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/reprise-sim/reprise/internal/scenario"
 	"github.com/reprise-sim/reprise/metrics"
 	"github.com/reprise-sim/reprise/trace"
 	"github.com/reprise-sim/reprise/workload"
@@ -18,22 +18,7 @@ import (
 
 // TestStories plays the scenarios in testdata, written in this language.
 func TestStories(t *testing.T) {
-	paths, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no stories: %v", err)
-	}
-	for _, path := range paths {
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			s := &story{}
-			datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
-				tell, known := language[td.Cmd]
-				if !known {
-					td.Fatalf(t, "unknown command %q", td.Cmd)
-				}
-				return tell(s, t, td)
-			})
-		})
-	}
+	scenario.Play(t, "testdata/*.txt", language, func() *story { return &story{} })
 }
 
 // story is a driver that is told what happens, and what is known about its calls.
@@ -45,7 +30,7 @@ type story struct {
 }
 
 // language is what can be told.
-var language = map[string]func(*story, *testing.T, *datadriven.TestData) string{
+var language = scenario.Language[*story]{
 	// The tasks of the story, in the language of parseTasks.
 	//
 	//	trace

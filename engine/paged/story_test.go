@@ -2,7 +2,6 @@ package paged_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,30 +10,13 @@ import (
 
 	"github.com/reprise-sim/reprise/engine"
 	"github.com/reprise-sim/reprise/engine/paged"
+	"github.com/reprise-sim/reprise/internal/scenario"
 )
 
 // TestStories plays the scenarios in testdata, written in this language. Some of
 // them are vectors of spec/engine.md 15 and carry their ids.
 func TestStories(t *testing.T) {
-	paths, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no stories: %v", err)
-	}
-	for _, path := range paths {
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			s := &story{}
-			datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
-				tell, known := language[td.Cmd]
-				if !known {
-					td.Fatalf(t, "unknown command %q", td.Cmd)
-				}
-				if s.rank == nil && td.Cmd != "rank" && td.Cmd != "defaults" {
-					td.Fatalf(t, "a story begins with rank")
-				}
-				return tell(s, t, td)
-			})
-		})
-	}
+	scenario.Play(t, "testdata/*.txt", language, func() *story { return &story{} })
 }
 
 // story is a rank and what has been done with it. Requests go by their names.
@@ -53,7 +35,7 @@ type story struct {
 }
 
 // language is what can be told.
-var language = map[string]func(*story, *testing.T, *datadriven.TestData) string{
+var language = scenario.Language[*story]{
 	// A rank without requests. Settings go by short names (settingNames); what is
 	// not named stands at its default, but vllm ranks are synchronous unless
 	// async=on. Answers with what the rank has, or with what is wrong.
