@@ -36,7 +36,7 @@ fuzz:
 	@set -e; grep -rl --include='*_test.go' '^func Fuzz' . | while read -r file; do \
 		sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' "$$file" | while read -r target; do \
 			echo "$$(dirname "$$file") $$target"; \
-			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" || exit 1; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$(dirname "$$file")" || exit 1; \
 		done || exit 1; \
 	done
 
