@@ -262,7 +262,7 @@ func (r *Reading) suggest(section reflect.Value, path, key string) string {
 		return other
 	}
 	if near := Nearest(key, names(section)); near != "" {
-		return join(path, near)
+		return bracketed(join(path, near))
 	}
 	return ""
 }
