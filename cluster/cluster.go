@@ -48,6 +48,7 @@ type Cluster struct {
 	touched   []bool    // may have decisions to make, or something to tell
 	seen      []seen
 	relaxed   bool
+	settledMs float64 // the instant that was settled last
 	view      view
 	kept      map[int32]engine.Request // requests that the placement keeps
 	released  []routing.Choice
@@ -85,7 +86,7 @@ func NewBucket(instances []*Instance, s Setup) (*Cluster, error) {
 	c := &Cluster{
 		instances: instances, placement: s.Placement,
 		nextMs: make([]float64, n), stale: make([]bool, n), touched: make([]bool, n), seen: make([]seen, n),
-		kept: map[int32]engine.Request{}, onWay: newOnWay(n),
+		kept: map[int32]engine.Request{}, onWay: newOnWay(n), settledMs: math.Inf(-1),
 	}
 	if s.Price == nil {
 		s.Price = func(int64) (float64, bool) { return 0, false }
@@ -194,7 +195,25 @@ func (c *Cluster) next(i int) float64 {
 // alone is whether an instance asks nothing of the others, and tells nobody
 // anything, before a request is submitted to it.
 func (c *Cluster) alone(in *Instance) bool {
-	return c.tiers == nil || !c.tiers.on() || in.inbox.len() == 0 && in.tiered.Secure()
+	return c.tiers == nil || !c.tiers.on() || in.inbox.len() == 0 && in.tiered.Secure() && !in.flashes()
+}
+
+// keepUp makes the decisions of the rounds of the instant nowMs that are over, for
+// instances that have been left behind.
+func (c *Cluster) keepUp(nowMs float64) error {
+	for i, in := range c.instances {
+		if in.nowMs == nowMs {
+			continue
+		}
+		if err := in.AdvanceTo(nowMs); err != nil {
+			return err
+		}
+		if err := in.Start(nowMs); err != nil {
+			return err
+		}
+		c.touch(i)
+	}
+	return nil
 }
 
 // Relax implements [Service].
@@ -230,6 +249,12 @@ func (c *Cluster) NextMs() float64 {
 
 // Settle implements [Service].
 func (c *Cluster) Settle(nowMs float64, ended func(Ended)) error {
+	if c.relaxed && c.settledMs == nowMs && c.tiers != nil && c.tiers.on() {
+		if err := c.keepUp(nowMs); err != nil {
+			return err
+		}
+	}
+	c.settledMs = nowMs
 	for i, in := range c.instances {
 		if c.next(i) <= nowMs {
 			if err := in.AdvanceTo(nowMs); err != nil {

@@ -216,7 +216,7 @@ func (f *fleet) service(t *rapid.T, ledger *metrics.Ledger, log func(*routing.De
 	})
 }
 
-// story is what a service made of its calls, as text: floats as their bits.
+// account is what a service made of its calls, as text: floats as their bits.
 type account struct {
 	rows      []string
 	decisions []string
@@ -315,6 +315,9 @@ func (f *fleet) playPlainly(t *rapid.T) *account {
 	a := &account{decisions: v.Decisions}
 	for i := range v.Rows {
 		r := &v.Rows[i]
+		if r.Status == "" {
+			t.Skip("without chunks, a preempted request of more tokens than the budget waits for ever")
+		}
 		a.rows = append(a.rows, fmt.Sprintf("%v %s at %d/%d: submit %v admit %v end %v, %d/%d cached, %d preemptions, predicted %d, blocks %d %d %d %d, %d stale, waited %v, tokens %v",
 			r.Status, r.Reason, r.Bucket, r.Instance, r.SubmitMs, r.AdmitMs, r.EndMs, r.Cached, r.CachedMax, r.Preemptions,
 			r.Predicted, r.L0, r.L1, r.Remote, r.Miss, r.RemoteStale, r.LoadWaitMs, r.TokenMs))
@@ -351,19 +354,6 @@ func (a *account) compare(t *rapid.T, want *account) {
 			}
 		}
 	}
-	defer func() { // DEBUG
-		if t.Failed() {
-			for i := range want.rows {
-				t.Logf("ROW got  %s", a.rows[i])
-				t.Logf("ROW want %s", want.rows[i])
-			}
-			for i := range want.passes {
-				t.Logf("PASS got  %s", a.passes[i])
-				t.Logf("PASS want %s", want.passes[i])
-			}
-			t.Logf("got %v\nwant %v", a.transfers, want.transfers)
-		}
-	}()
 	for b := range want.transfers {
 		same(fmt.Sprintf("bucket %d, transfer", b), a.transfers[b], want.transfers[b])
 	}

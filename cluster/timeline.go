@@ -83,7 +83,7 @@ func (in *Instance) NextMs() float64 {
 		return in.nowMs
 	}
 	wake, flying := in.wakeMs()
-	if !flying || in.everyPass || in.tells&routing.Admission != 0 {
+	if !flying || in.everyPass || in.tells&routing.Admission != 0 || in.flashes() {
 		return wake
 	}
 	if pass, ok := in.rank.NextEffect(in.tells&routing.FirstToken != 0); ok {
@@ -105,6 +105,12 @@ func (in *Instance) NextMs() float64 {
 // asks is whether a decision outside a stretch may ask what other instances hold: it
 // has to be made at its instant.
 func (in *Instance) asks() bool { return in.tiers != nil && in.tiers.on() }
+
+// flashes is whether the oldest pass in flight takes no time: it is over in the next
+// round of the instant, which others may see.
+func (in *Instance) flashes() bool {
+	return in.tiers != nil && in.decided > in.complete && in.log.End(in.complete) <= in.nowMs
+}
 
 // wakeMs is when the instance wakes up by itself: the end of the oldest pass in
 // flight, or, if none is, the next submission.

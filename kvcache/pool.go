@@ -1,5 +1,7 @@
 package kvcache
 
+import "slices"
+
 // Pool is a fixed number of blocks. Each is free, active (somebody holds a
 // reference) or idle (nobody does, but its content can still be found).
 //
@@ -61,7 +63,8 @@ func (p *Pool) Available() int32 { return p.size - p.active }
 // which the blocks were taken that it had to make room for; see [Pool.At].
 func (p *Pool) Watch(evicted func(words []uint64, lo, hi int32, step int)) { p.evicted = evicted }
 
-// At names the step in which blocks are taken from now on.
+// At names the step in which blocks are taken and registered from now on. It may
+// go back: what was taken in later steps then finds the registered blocks there.
 func (p *Pool) At(step int) { p.step = step }
 
 // Settle carries out the evictions that are owed, so that they are reported.
@@ -245,15 +248,18 @@ func (p *Pool) count(n int32) {
 }
 
 // settle carries out the evictions that are owed, for those who are told step by
-// step.
+// step up to the step that there is now.
 func (p *Pool) settle() {
-	step := p.step
-	for _, t := range p.taken {
-		p.step = t.step
-		p.shrinkTo(p.size - t.active)
+	step, n := p.step, 0
+	for n < len(p.taken) && p.taken[n].step <= step {
+		p.step = p.taken[n].step
+		p.shrinkTo(p.size - p.taken[n].active)
+		n++
 	}
-	p.step, p.taken = step, p.taken[:0]
-	p.shrinkTo(p.size - p.active)
+	p.step, p.taken = step, slices.Delete(p.taken, 0, n)
+	if len(p.taken) == 0 {
+		p.shrinkTo(p.size - p.active)
+	}
 }
 
 // shrinkTo evicts until at most n blocks are idle.

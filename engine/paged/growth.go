@@ -40,9 +40,11 @@ func (r *Rank) catchUp(pass, order int) {
 	})
 	for _, p := range list {
 		q := &r.requests[p.slot]
+		r.pool.At(p.pass)
 		r.pool.Register(&q.lease, p.block+1)
 		r.stored(q, p.block, p.block+1, p.pass)
 	}
+	r.pool.At(r.pass)
 	r.pendings = list
 }
 

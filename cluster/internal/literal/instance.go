@@ -45,10 +45,9 @@ type chunk struct {
 
 // stored are blocks of a request that the schedule call of a pass has registered.
 type stored struct {
-	q      *request
-	from   int
-	blocks []*block
-	names  []string
+	q     *request
+	from  int
+	names []string // "" for what is lost
 }
 
 // instance is a scheduler with its pool and host memory (spec/vllm-real.md 4 to 7,
@@ -86,6 +85,13 @@ func newInstance(s *Settings, b *bucket, id int) *instance {
 	in.pool.lost = func(name string) {
 		if !in.host.has(name) {
 			b.store.withdraw(name, id, b.nowMs)
+		}
+		for _, p := range in.flight {
+			for _, s := range p.stored {
+				if i := slices.Index(s.names, name); i >= 0 {
+					s.names[i] = ""
+				}
+			}
 		}
 	}
 	return in
@@ -192,7 +198,7 @@ func (in *instance) give(p *pass, q *request, n int, left *int) {
 	q.computed += n
 	q.inFlight += n
 	*left -= n
-	if s := in.register(q, min(q.computed, q.known())); len(s.blocks) > 0 {
+	if s := in.register(q, min(q.computed, q.known())); len(s.names) > 0 {
 		p.stored = append(p.stored, s)
 	}
 	if yields {
@@ -211,11 +217,11 @@ func (in *instance) register(q *request, n int) stored {
 		if b.name != "" {
 			continue
 		}
-		if len(s.blocks) == 0 {
+		if len(s.names) == 0 {
 			s.from = i
 		}
 		in.pool.register(b, q.names[i])
-		s.blocks, s.names = append(s.blocks, b), append(s.names, q.names[i])
+		s.names = append(s.names, q.names[i])
 	}
 	return s
 }

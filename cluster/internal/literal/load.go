@@ -111,7 +111,7 @@ func (in *instance) owner(names []string) (owner, longest int) {
 // of all that was found recent, the last one first.
 func (in *instance) use(q *request, hits []*block, found int) {
 	for _, b := range hits {
-		if b.ready {
+		if in.pool.ready[b.name] {
 			in.bucket.store.publish(b.name, in.id, in.bucket.nowMs)
 		}
 	}
@@ -166,7 +166,7 @@ func (l *load) loaded() {
 	for i := l.hits; i < l.usable; i++ {
 		blk := l.q.blocks[i]
 		in.pool.register(blk, l.names[i])
-		blk.ready = true
+		in.pool.ready[blk.name] = true
 		b.store.publish(blk.name, in.id, b.nowMs)
 	}
 	for _, r := range slices.Backward(l.runs) {

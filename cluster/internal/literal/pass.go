@@ -49,17 +49,17 @@ func (in *instance) finish() {
 }
 
 // publish makes computed blocks known, and puts those of the prompt into host
-// memory, the last one first. One that was taken away meanwhile is lost.
+// memory, the last one first. One of which every copy was taken away meanwhile is lost.
 func (in *instance) publish(s stored) {
 	prompt := s.q.call.Prompt / in.s.Engine.BlockSize
-	for i, b := range slices.Backward(s.blocks) {
-		if b.name != s.names[i] || b.ready {
+	for i, name := range slices.Backward(s.names) {
+		if name == "" {
 			continue
 		}
-		b.ready = true
-		in.bucket.store.publish(b.name, in.id, in.bucket.nowMs)
+		in.pool.ready[name] = true
+		in.bucket.store.publish(name, in.id, in.bucket.nowMs)
 		if in.host.size > 0 && s.from+i < prompt {
-			in.host.keep(b.name)
+			in.host.keep(name)
 		}
 	}
 }

@@ -5,21 +5,21 @@ import "slices"
 // block is a KV block of an instance. Its name is the content up to its end; empty
 // while it has none.
 type block struct {
-	name  string
-	refs  int
-	ready bool // the pass that computes it is over
+	name string
+	refs int
 }
 
 // pool is the blocks of one instance (spec/vllm-real.md 3).
 type pool struct {
 	queue []*block            // without a reference, the next to be taken first
 	named map[string][]*block // those with a name, registered first comes first
+	ready map[string]bool     // whether a pass that computed it is over
 	size  int
 	lost  func(name string) // the last copy has been evicted
 }
 
 func newPool(size int) *pool {
-	p := &pool{named: map[string][]*block{}, size: size}
+	p := &pool{named: map[string][]*block{}, ready: map[string]bool{}, size: size}
 	for range size {
 		p.queue = append(p.queue, &block{})
 	}
@@ -48,6 +48,7 @@ func (p *pool) forget(b *block) {
 	p.named[name] = slices.Delete(p.named[name], at, at+1)
 	b.name = ""
 	if len(p.named[name]) == 0 {
+		delete(p.ready, name)
 		p.lost(name)
 	}
 }
@@ -92,9 +93,7 @@ func (p *pool) find(names []string) []*block {
 }
 
 // holds is whether a copy is there whose pass is over.
-func (p *pool) holds(name string) bool {
-	return slices.ContainsFunc(p.named[name], func(b *block) bool { return b.ready })
-}
+func (p *pool) holds(name string) bool { return p.ready[name] }
 
 func (p *pool) register(b *block, name string) {
 	b.name = name
