@@ -5,6 +5,7 @@
 # make bench   time whole runs (bench/out/bench.json)
 # make fuzz    every fuzz target for FUZZTIME
 # make race    the tests of packages with goroutines, under the race detector
+# make e2e     the tests on a real vLLM for CPUs (e2e/README.md)
 # make conformance  the oracle cases, and those below REPRISE_ORACLE
 
 GO       ?= go
@@ -12,7 +13,7 @@ FUZZTIME ?= 10s
 COMMIT   := $(shell git describe --always --abbrev=40 --dirty --exclude '*' 2>/dev/null)
 CONCURRENT = ./cluster/... ./simulate/... ./trace/... ./rundir/... ./config/... ./cmd/...
 
-.PHONY: build test lint docs bench fuzz race conformance
+.PHONY: build test lint docs bench fuzz race conformance e2e
 
 build:
 	$(GO) build -ldflags '-X main.commit=$(COMMIT)' -o bin/reprise ./cmd/reprise
@@ -45,3 +46,7 @@ race:
 
 conformance:
 	$(GO) test -count=1 ./conformance/...
+
+# Prints one line and passes where Python 3.11 or gcc are missing.
+e2e:
+	$(GO) test -tags e2e -count=1 -v -timeout 30m ./e2e

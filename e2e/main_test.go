@@ -1,0 +1,76 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// envFolder names the folder that keeps the installed server between runs.
+const envFolder = "REPRISE_E2E_DIR"
+
+// folder holds the installed server and its models; set before any test runs.
+var folder string
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	if missing := prerequisites(); missing != "" {
+		fmt.Printf("e2e: skipped: %s\n", missing)
+		return 0
+	}
+	var err error
+	if folder, err = install(); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		return 1
+	}
+	defer stopServers()
+	return m.Run()
+}
+
+// prerequisites says what is missing to run a server here; "" if nothing is.
+func prerequisites() string {
+	for _, program := range []string{"bash", "flock", "gcc", "nm", "readelf", "python3.11"} {
+		if _, err := exec.LookPath(program); err != nil {
+			return program + " is not on the PATH"
+		}
+	}
+	// A version manager's shim is on the PATH even when no such version is chosen.
+	if err := exec.Command("python3.11", "-c", "import venv, ensurepip").Run(); err != nil {
+		return "python3.11 has no venv"
+	}
+	numa := `import ctypes; ctypes.CDLL("libnuma.so.1")`
+	if err := exec.Command("python3.11", "-c", numa).Run(); err != nil {
+		return "libnuma.so.1 is not installed"
+	}
+	return ""
+}
+
+// install brings server and models up to date and returns their folder.
+func install() (string, error) {
+	at := os.Getenv(envFolder)
+	if at == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return "", fmt.Errorf("no cache folder, set %s: %w", envFolder, err)
+		}
+		at = filepath.Join(cache, "reprise", "e2e")
+	}
+	out, err := exec.Command("bash", filepath.Join("env", "install.sh"), at).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("install into %s: %w\n%s", at, err, lastLines(string(out), 20))
+	}
+	return at, nil
+}
+
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
