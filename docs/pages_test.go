@@ -31,7 +31,7 @@ func floors(t *testing.T) map[string]int {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	row := regexp.MustCompile("^\\| (\\d+) \\| ([`a-z, ]+) \\|")
+	row := regexp.MustCompile("^\\| (\\d+) \\| ([`a-z0-9, ]+) \\|")
 	floors := map[string]int{}
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		if m := row.FindStringSubmatch(lines.Text()); m != nil {
