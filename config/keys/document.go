@@ -29,14 +29,44 @@ func Parse(name string, text []byte) (*Document, error) {
 	if err != nil {
 		return nil, d.source.syntax(err)
 	}
-	if len(file.Docs) > 1 && file.Docs[1].Body != nil {
-		return nil, &Problem{At: d.source.place(file.Docs[1].Start), Text: "a second document begins: want one"}
+	if begin := secondDocument(file.Docs); begin != nil {
+		return nil, &Problem{At: d.source.place(begin), Text: "a second document begins: want one"}
 	}
 	if len(file.Docs) > 0 && file.Docs[0].Body != nil {
 		d.root = file.Docs[0].Body
 		d.source.anchors = anchors(d.root)
 	}
 	return d, nil
+}
+
+// secondDocument is where a document that says something begins behind another one,
+// nil if there is none.
+func secondDocument(docs []*ast.DocumentNode) *token.Token {
+	for i, doc := range docs {
+		if doc.Body == nil && doc.Start != nil {
+			return behindEmpty(doc.Start)
+		}
+		if i > 0 && doc.Body != nil {
+			return doc.Start
+		}
+	}
+	return nil
+}
+
+// behindEmpty is where a document that says something begins behind the empty one
+// that begins at t: the parser stops at an empty one.
+func behindEmpty(t *token.Token) *token.Token {
+	begin := t
+	for t = t.Next; t != nil; t = t.Next {
+		switch t.Type {
+		case token.DocumentHeaderType:
+			begin = t
+		case token.CommentType, token.DocumentEndType:
+		default:
+			return begin
+		}
+	}
+	return nil
 }
 
 // mark is the byte order mark that some editors put in front of UTF-8.
