@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/reprise-sim/reprise/token"
 )
@@ -36,7 +37,7 @@ func (s *idSet) unique(l *Label, places []position, t *Task) error {
 			if int(w.file) != at.File.number {
 				want = fmt.Sprintf("an id of its own: line %d of file %d has it too", w.line, w.file+1)
 			}
-			return at.Fault("id", n.ID, want)
+			return at.Fault("id", strconv.Quote(n.ID), want)
 		}
 		s.seen[id] = where{int32(at.File.number), at.Line}
 	}
