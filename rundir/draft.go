@@ -25,8 +25,8 @@ var ErrHoldsRun = errors.New("holds the files of a run")
 // call Abort.
 type Draft struct {
 	dir  string
-	made []string // folders that did not exist, the innermost first
-	old  []string // files of an earlier run to be replaced
+	made []string      // folders that did not exist, the innermost first
+	old  []os.FileInfo // files of an earlier run to be replaced
 
 	mu     sync.Mutex
 	files  []*File
@@ -50,18 +50,21 @@ func Create(dir string, overwrite bool) (*Draft, error) {
 	case err != nil:
 		return nil, err
 	}
-	var foreign []string
+	var present, foreign []string
 	for _, e := range entries {
-		d.old = append(d.old, e.Name())
+		present = append(present, e.Name())
 		if e.IsDir() || !isRunFile(e.Name()) {
 			foreign = append(foreign, e.Name())
+		}
+		if info, err := e.Info(); err == nil { // else it has gone meanwhile
+			d.old = append(d.old, info)
 		}
 	}
 	switch {
 	case len(foreign) > 0:
 		return nil, fmt.Errorf("%s: holds %s: want a new folder, an empty one or that of a run", dir, list(foreign))
-	case len(d.old) > 0 && !overwrite:
-		return nil, fmt.Errorf("%s: %w (%s): want a new folder, or leave to overwrite it", dir, ErrHoldsRun, list(d.old))
+	case len(present) > 0 && !overwrite:
+		return nil, fmt.Errorf("%s: %w (%s): want a new folder, or leave to overwrite it", dir, ErrHoldsRun, list(present))
 	}
 	return d, nil
 }
@@ -142,6 +145,9 @@ func (d *Draft) Close(info *Info, s *metrics.Summary) error {
 		err = errors.Join(err, f.close())
 	}
 	if err == nil {
+		err = d.undisturbed()
+	}
+	if err == nil {
 		err = d.publish()
 	}
 	if err != nil {
@@ -179,6 +185,23 @@ func (d *Draft) writeJSON(name string, v any) error {
 	return err
 }
 
+// undisturbed makes sure that no other run has put its files into the folder since
+// Create looked: those are not to be replaced, nor mixed with this run's.
+func (d *Draft) undisturbed() error {
+	entries, err := os.ReadDir(d.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		known := func(old os.FileInfo) bool { return os.SameFile(old, info) }
+		if err == nil && !isTemporary(e.Name()) && !slices.ContainsFunc(d.old, known) {
+			return fmt.Errorf("%s: another run has written %s meanwhile: want a folder for each", d.dir, e.Name())
+		}
+	}
+	return nil
+}
+
 // publish gives the files their names. run.json goes first and comes last: a
 // folder with one holds a complete run.
 func (d *Draft) publish() error {
@@ -198,9 +221,9 @@ func (d *Draft) publish() error {
 		}
 		written[filepath.Base(f.path)] = true
 	}
-	for _, name := range d.old {
-		if !written[name] {
-			if err := os.Remove(filepath.Join(d.dir, name)); err != nil {
+	for _, old := range d.old {
+		if !written[old.Name()] {
+			if err := os.Remove(filepath.Join(d.dir, old.Name())); err != nil {
 				return err
 			}
 		}

@@ -294,3 +294,29 @@ func must(t interface{ Fatal(...any) }, err error) {
 		t.Fatal(err)
 	}
 }
+
+func TestTheFirstOfTwoRunsInOneFolderStays(t *testing.T) {
+	for _, holds := range [][]string{nil, {InfoFile, SummaryFile, RequestsFile}} {
+		dir := written(t, holds...)
+		start := func() *Draft {
+			d, err := Create(dir, true)
+			must(t, err)
+			_, err = d.File(RequestsFile)
+			must(t, err)
+			return d
+		}
+		first, second := start(), start()
+		must(t, first.Close(&Info{Seed: 1}, &metrics.Summary{}))
+		before, err := os.ReadFile(filepath.Join(dir, InfoFile))
+		must(t, err)
+		err = second.Close(&Info{Seed: 2}, &metrics.Summary{})
+		if err == nil || !strings.Contains(err.Error(), "another run has written") {
+			t.Errorf("the second run ends with %v", err)
+		}
+		after, err := os.ReadFile(filepath.Join(dir, InfoFile))
+		must(t, err)
+		if string(before) != string(after) || content(t, dir) != "per_request.csv, run.json, summary.json" {
+			t.Errorf("the folder holds %s, run.json %s", content(t, dir), after)
+		}
+	}
+}
