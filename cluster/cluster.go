@@ -86,7 +86,7 @@ func NewBucket(instances []*Instance, s Setup) (*Cluster, error) {
 	c := &Cluster{
 		instances: instances, placement: s.Placement,
 		nextMs: make([]float64, n), stale: make([]bool, n), touched: make([]bool, n), seen: make([]seen, n),
-		kept: map[int32]engine.Request{}, onWay: newOnWay(n), settledMs: math.Inf(-1),
+		kept: map[int32]engine.Request{}, settledMs: math.Inf(-1),
 	}
 	if s.Price == nil {
 		s.Price = func(int64) (float64, bool) { return 0, false }
@@ -155,6 +155,8 @@ func (c *Cluster) submit(choice routing.Choice, e *engine.Request, nowMs float64
 	row.Bucket, row.Instance = c.instances[choice.Target].bucket, choice.Target
 	if choice.DelayMs > 0 {
 		c.onWay.push(underway{dueMs: nowMs + choice.DelayMs, target: choice.Target, request: *e})
+		c.instances[choice.Target].expect(e, 1)
+		c.seen[choice.Target].untilMs = math.Inf(-1)
 		return
 	}
 	c.instances[choice.Target].Submit(e, nowMs)
@@ -165,6 +167,7 @@ func (c *Cluster) submit(choice routing.Choice, e *engine.Request, nowMs float64
 func (c *Cluster) arrive(nowMs float64) {
 	for c.onWay.nextMs() <= nowMs {
 		u := c.onWay.pop()
+		c.instances[u.target].expect(&u.request, -1)
 		c.instances[u.target].Submit(&u.request, u.dueMs)
 		c.touch(int(u.target))
 	}

@@ -34,8 +34,9 @@ type Instance struct {
 	log  metrics.PassLog
 	gaps metrics.Gaps
 
-	inbox inbox
-	nowMs float64 // the last instant at which something happened
+	inbox    inbox
+	expected struct{ requests, tokens int } // routed to it, still on their way
+	nowMs    float64                        // the last instant at which something happened
 	// due: a decision has to be made at nowMs.
 	due bool
 	// sealed: an empty step stands in the queue of decided passes; it is processed
@@ -135,10 +136,18 @@ func (in *Instance) Abandon(status metrics.Status, reason string, nowMs float64)
 	})
 }
 
-// Load is the state at nowMs, to which the instance has been advanced. Requests
-// that have arrived and have not been looked at wait.
+// expect adds n times a request to those that are on their way to the instance.
+func (in *Instance) expect(r *engine.Request, n int) {
+	in.expected.requests += n
+	in.expected.tokens += n * int(r.InputTokens)
+}
+
+// Load is the state at nowMs, to which the instance has been advanced. Requests on
+// their way wait, and so do those that have arrived and have not been looked at.
 func (in *Instance) Load(nowMs float64) engine.Load {
 	l := in.rank.Load()
+	l.Waiting += in.expected.requests
+	l.PrefillTokens += in.expected.tokens
 	for i := 0; i < in.inbox.len() && in.inbox.at(i).atMs <= nowMs; i++ {
 		l.Waiting++
 		l.PrefillTokens += int(in.inbox.at(i).request.InputTokens)

@@ -54,7 +54,7 @@ func (v *view) Load(i int) engine.Load {
 		in := v.look(i)
 		s.load, s.untilMs = in.Load(v.nowMs), in.stillUntilMs()
 	}
-	return v.c.onWay.add(s.load, i)
+	return s.load
 }
 
 // look advances an instance to the decision.
