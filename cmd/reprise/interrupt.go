@@ -8,13 +8,22 @@ import (
 	"syscall"
 )
 
-// onInterrupt is a context that the first Ctrl-C (or SIGTERM) cancels. The second
+// stopSignals are the signals that end a command: Ctrl-C, a request to end, and the
+// end of its terminal, unless it was started to outlive that (nohup).
+func stopSignals() []os.Signal {
+	if signal.Ignored(syscall.SIGHUP) {
+		return []os.Signal{os.Interrupt, syscall.SIGTERM}
+	}
+	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+}
+
+// onInterrupt is a context that the first of stopSignals cancels. The second
 // one aborts, and so does the first while the run is only being prepared: then
 // there is nothing to report. stop ends the watch.
 func onInterrupt(parent context.Context, a *aborter) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, stopSignals()...)
 	done := make(chan struct{})
 	first := func() {
 		if !a.running.Load() {

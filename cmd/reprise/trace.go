@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -104,7 +103,7 @@ func (f *outputFlags) write(cmd *cobra.Command, h trace.Header, src trace.Source
 		src.Close()
 		return err
 	}
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(cmd.Context(), stopSignals()...)
 	defer stop()
 	tasks, err := trace.Save(dst, trace.Until(ctx, src))
 	if err != nil {
