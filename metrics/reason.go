@@ -23,10 +23,22 @@ const (
 	Interrupted       Reason = "interrupted"        // somebody stopped the run
 	PredecessorFailed Reason = "predecessor_failed" // what it waits for did not complete
 	ClientCancelled   Reason = "client_cancelled"   // its client went away
+
+	// Of runs on real servers.
+	UnknownTokens     Reason = "unknown_tokens"     // the trace lacks the token ids that it would have to send
+	OutsideVocabulary Reason = "outside_vocabulary" // a token id that the model does not have
+	Unsupported       Reason = "unsupported"        // recorded with something that cannot be repeated exactly
+	ServerRefused     Reason = "server_refused"     // the server would not serve it
+	ServerError       Reason = "server_error"       // the server tried and failed
+	Unreachable       Reason = "unreachable"        // there was no connection to the server
+	BrokenStream      Reason = "broken_stream"      // the answer ended early or made no sense
+	Stalled           Reason = "stalled"            // nothing came for too long
+	TimedOut          Reason = "timed_out"          // it took too long as a whole
 )
 
 var reasons = []Reason{NoBucket, NeedsBlocks, NeedsBudget, EmptyPrompt, EmptyOutput, MaxModelLen, ContextClipped,
-	TimeCap, Limit, Interrupted, PredecessorFailed, ClientCancelled}
+	TimeCap, Limit, Interrupted, PredecessorFailed, ClientCancelled,
+	UnknownTokens, OutsideVocabulary, Unsupported, ServerRefused, ServerError, Unreachable, BrokenStream, Stalled, TimedOut}
 
 // Reasons lists all reasons.
 func Reasons() []Reason { return slices.Clone(reasons) }

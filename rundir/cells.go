@@ -37,6 +37,8 @@ func (c *cells) append(field any) {
 		c.text = append(c.text, v.String()...)
 	case *metrics.Match:
 		c.text = append(c.text, matchNames[*v]...)
+	case *Verdict:
+		c.text = append(c.text, verdictNames[*v]...)
 	}
 	c.text = append(c.text, ',')
 }

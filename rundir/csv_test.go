@@ -256,7 +256,7 @@ func FuzzReadRequests(f *testing.F) {
 			first = appendRecord(first, r)
 		}
 		// What was read and written is read alike.
-		in, err = NewRequestReader(io.MultiReader(strings.NewReader(header()), bytes.NewReader(first)), "again", routing.Buckets)
+		in, err = NewRequestReader(io.MultiReader(strings.NewReader(header(columns)), bytes.NewReader(first)), "again", routing.Buckets)
 		must(t, err)
 		for i := range records {
 			var r Record

@@ -17,6 +17,9 @@ type Info struct {
 	Schema  string `json:"schema"`  // set by [Draft.Close]
 	Version int    `json:"version"` // of the schema; set by [Draft.Close]
 
+	// Kind is [KindLive] for a run on real servers, "" for a simulation.
+	Kind string `json:"kind,omitempty"`
+
 	Tool        Tool  `json:"tool"`
 	Interrupted bool  `json:"interrupted"` // somebody stopped the run: its files are complete, its requests are not
 	Seed        int64 `json:"seed"`
@@ -26,6 +29,7 @@ type Info struct {
 	// numbers are from.
 	LatencyModel  string  `json:"latency_model"`
 	LatencySource string  `json:"latency_source,omitempty"`
+	Live          *Live   `json:"live,omitempty"` // of a live run
 	Traces        []Trace `json:"traces"`
 	// Config is the configuration as resolved: running it again repeats the run.
 	Config json.RawMessage `json:"config"`

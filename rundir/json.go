@@ -1,19 +1,27 @@
 package rundir
 
-import "github.com/reprise-sim/reprise/metrics"
+import (
+	"slices"
+
+	"github.com/reprise-sim/reprise/metrics"
+)
 
 // MarshalJSON writes a line of per_request.csv as an object, its columns in order;
 // an empty cell is null.
 func (r *Record) MarshalJSON() ([]byte, error) {
 	whole := *r
 	whole.complete()
+	all := columns
+	if whole.Live != nil {
+		all = slices.Concat(columns, liveColumns)
+	}
 	text := []byte{'{'}
-	for i := range columns {
+	for i := range all {
 		if i > 0 {
 			text = append(text, ',')
 		}
-		text = append(appendJSONString(text, columns[i].name), ':')
-		text = appendJSONCell(text, columns[i].value(&whole))
+		text = append(appendJSONString(text, all[i].name), ':')
+		text = appendJSONCell(text, all[i].value(&whole))
 	}
 	return append(text, '}'), nil
 }

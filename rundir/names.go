@@ -13,6 +13,13 @@ const (
 	SamplesFile  = "instances.csv"
 	TokensFile   = "tokens.jsonl"
 	RoutingFile  = "routing_log.jsonl"
+
+	// Of runs on real servers.
+	LiveFile    = "live.json"
+	CallsFile   = "calls.jsonl"
+	ToolsFile   = "tools.jsonl"
+	TasksFile   = "tasks.csv"
+	ScrapesFile = "server_metrics.csv"
 )
 
 // fileNames are all names that a run's file can have. Those without a constant
@@ -20,7 +27,8 @@ const (
 var fileNames = []string{InfoFile, SummaryFile, RequestsFile, SamplesFile, TokensFile, RoutingFile,
 	"passes.jsonl", "timeline.json.gz",
 	"trace.jsonl", "trace.jsonl.gz", "trace.jsonl.zst",
-	"per_request.parquet", "instances.parquet"}
+	"per_request.parquet", "instances.parquet",
+	LiveFile, CallsFile, ToolsFile, TasksFile, ScrapesFile}
 
 // isRunFile is whether a file of that name belongs to a run, complete or not.
 func isRunFile(name string) bool {

@@ -31,12 +31,13 @@ type RequestReader struct {
 	name    string
 	buckets []string
 	columns []*column // of the file; nil: one that nobody knows
+	live    bool      // it has columns of a live run
 	close   func() error
 }
 
 // NewRequestReader starts reading. name stands in errors; buckets are the names of
 // buckets in order of their ids. Columns are found by name; others may stand
-// beside them.
+// beside them. Those of live runs may be missing.
 func NewRequestReader(r io.Reader, name string, buckets []string) (*RequestReader, error) {
 	in := &RequestReader{csv: csv.NewReader(r), name: name, buckets: buckets, close: func() error { return nil }}
 	in.csv.ReuseRecord = true
@@ -55,6 +56,11 @@ func NewRequestReader(r io.Reader, name string, buckets []string) (*RequestReade
 		}
 		in.columns[at] = &columns[i]
 	}
+	for i := range liveColumns {
+		if at := slices.Index(header, liveColumns[i].name); at >= 0 {
+			in.columns[at], in.live = &liveColumns[i], true
+		}
+	}
 	return in, nil
 }
 
@@ -71,6 +77,9 @@ func (in *RequestReader) Next(r *Record) error {
 		return fmt.Errorf("%s: %w", in.name, err)
 	}
 	*r = Record{}
+	if in.live {
+		r.Live = new(LiveCall)
+	}
 	for i, c := range in.columns {
 		if c == nil {
 			continue
@@ -125,6 +134,12 @@ func parse(cell string, field any) (want string) {
 			return "true, false or nothing"
 		}
 		*v = metrics.Match(i)
+	case *Verdict:
+		i := slices.Index(verdictNames[:], cell)
+		if i < 0 {
+			return "true, false or nothing"
+		}
+		*v = Verdict(i)
 	}
 	return ""
 }

@@ -15,6 +15,8 @@ type Record struct {
 
 	// The parts of its latency, in ms: they follow from the row.
 	QueueMs, PrefillMs, TTFTMs, TPOTMs, E2EMs float64
+
+	Live *LiveCall // nil in a simulation
 }
 
 // column is a cell of a line: its name and where its value is in a record.
@@ -65,8 +67,8 @@ var columns = []column{
 	{"load_wait_ms", func(r *Record) any { return &r.Tiers.LoadWaitMs }},
 }
 
-// header is the first line of the file.
-func header() string {
+// header is the first line of a file.
+func header(columns []column) string {
 	names := make([]string, len(columns))
 	for i, c := range columns {
 		names[i] = c.name
@@ -93,6 +95,11 @@ func (r *Record) appendTo(c *cells) {
 	c.begin()
 	for i := range columns {
 		c.append(columns[i].value(r))
+	}
+	if r.Live != nil {
+		for i := range liveColumns {
+			c.append(liveColumns[i].value(r))
+		}
 	}
 	c.end()
 }

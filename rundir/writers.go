@@ -15,12 +15,15 @@ type Requests struct {
 }
 
 // Requests starts per_request.csv.
-func (d *Draft) Requests(r Routing) (*Requests, error) {
+func (d *Draft) Requests(r Routing) (*Requests, error) { return d.requests(r, columns) }
+
+// requests starts per_request.csv with some columns.
+func (d *Draft) requests(r Routing, columns []column) (*Requests, error) {
 	f, err := d.File(RequestsFile)
 	if err != nil {
 		return nil, err
 	}
-	f.Write([]byte(header()))
+	f.Write([]byte(header(columns)))
 	w := &Requests{routing: r}
 	w.lines = ordered[Record]{file: f, format: func(text []byte, r *Record) []byte {
 		c := cells{text: text}
@@ -33,9 +36,12 @@ func (d *Draft) Requests(r Routing) (*Requests, error) {
 
 // Add writes the line of a row that has ended; the row is not kept. The error is
 // the first of the file, perhaps from an earlier line.
-func (w *Requests) Add(r *metrics.Row) error {
+func (w *Requests) Add(r *metrics.Row) error { return w.add(r, nil) }
+
+// add writes the line of a row; live is nil in a simulation.
+func (w *Requests) add(r *metrics.Row, live *LiveCall) error {
 	record := w.lines.next()
-	record.Row = *r
+	record.Row, record.Live = *r, live
 	record.BucketPolicy = w.routing.BucketPolicy
 	if r.Bucket >= 0 {
 		record.BucketName = w.routing.Buckets[r.Bucket]
