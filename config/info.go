@@ -1,12 +1,9 @@
 package config
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/reprise-sim/reprise/rundir"
 	"github.com/reprise-sim/reprise/simulate"
@@ -27,7 +24,7 @@ func (s *Simulation) info(end simulate.End) (*rundir.Info, error) {
 		Seed:         c.Seed,
 		Rules:        c.Engine.Rules,
 		LatencyModel: s.model.Name(), LatencySource: source(s.model, s.shares()),
-		Traces: []rundir.Trace{traceInfo(s.trace)},
+		Traces: []rundir.Trace{rundir.TraceOf(s.trace)},
 		Config: text,
 	}, nil
 }
@@ -66,39 +63,6 @@ func seenFrom(dir, path string) string {
 		return filepath.ToSlash(relative)
 	}
 	return to
-}
-
-// traceInfo is what run.json says of the trace; several files are one trace.
-func traceInfo(t trace.Trace) rundir.Trace {
-	r := t.Report()
-	info := rundir.Trace{Format: t.Header().Format, Digest: digest(t), Rows: int64(r.Rows), Used: int64(r.Rows)}
-	var names []string
-	for _, f := range r.Files {
-		names = append(names, filepath.Base(f.Path))
-	}
-	info.Path = strings.Join(names, ", ")
-	for _, l := range r.LeftOut {
-		if info.LeftOut == nil {
-			info.LeftOut = map[string]int64{}
-		}
-		info.LeftOut[l.Reason] += int64(l.Rows)
-		info.Used -= int64(l.Rows)
-	}
-	return info
-}
-
-// digest is the digest of a trace's file or, if there are several, of their
-// digests, one a line.
-func digest(t trace.Trace) string {
-	files := t.Report().Files
-	if len(files) == 1 {
-		return files[0].Digest
-	}
-	sum := sha256.New()
-	for _, f := range files {
-		fmt.Fprintln(sum, f.Digest)
-	}
-	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
 }
 
 // traceNotes are remarks on a trace.

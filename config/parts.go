@@ -67,11 +67,11 @@ func (t *Trace) Open() (trace.Trace, error) {
 
 // sameTrace refuses another trace than that of the run to be repeated.
 func (c *Config) sameTrace(t trace.Trace) error {
-	if c.repeats == nil || c.repeats.digest == digest(t) {
+	if c.repeats == nil || c.repeats.digest == rundir.Digest(t) {
 		return nil
 	}
 	return fmt.Errorf("%s: the trace is not what it was when %s was written: its digest is %s, that of the run is %s; give the trace by --trace to use it all the same",
-		c.Trace.Path[0], c.repeats.file, digest(t), c.repeats.digest)
+		c.Trace.Path[0], c.repeats.file, rundir.Digest(t), c.repeats.digest)
 }
 
 // newLoop is the loop over idle instances.

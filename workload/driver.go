@@ -53,6 +53,7 @@ type Driver struct {
 	goOn        bool                   // see [GoOnAfterFailure],
 	runs        func(*trace.Node) bool // [RunTools],
 	late        bool                   // [LateFeedback]
+	announce    func(t *trace.Task, node int32, dueMs float64)
 
 	nowMs float64
 	ahead *trace.Task // next task to start; nil after the last one
@@ -260,9 +261,26 @@ func (d *Driver) read() {
 	switch err {
 	case nil:
 		d.ahead = t
+		d.announceAhead()
 	case io.EOF:
 	default:
 		d.err = fmt.Errorf("trace: %w", err)
+	}
+}
+
+// announceAhead tells what the next task will start with.
+func (d *Driver) announceAhead() {
+	if d.announce == nil {
+		return
+	}
+	opens := d.gate.opens(d.nowMs)
+	if math.IsInf(opens, 1) { // whenever a slot gets free
+		opens = d.nowMs
+	}
+	for i := range d.ahead.Nodes {
+		if n := &d.ahead.Nodes[i]; len(n.After) == 0 && n.Kind == trace.LLM {
+			d.announce(d.ahead, int32(i), opens+n.NotBeforeMs/d.speedup)
+		}
 	}
 }
 
@@ -276,6 +294,7 @@ func (d *Driver) start(startMs float64, buf []Call) []Call {
 		return append(buf, d.call(t, nil, 0, startMs))
 	}
 	p := newPlay(t, order, startMs, d.speedup, &d.queue, d.runs)
+	p.announce = d.announce
 	if d.table != nil {
 		p.startRecorded(d.table)
 	} else {

@@ -41,3 +41,11 @@ func RampSlots(overMs float64) Option {
 		}
 	}
 }
+
+// Announce tells of a call, or of a tool of [RunTools], before it is released: as soon
+// as nothing but the clock keeps it, with the instant at which it will be due as far
+// as that is known. The loop can then prepare what it will send. What is announced
+// more than once, or never released because its task fails, is possible.
+func Announce(tell func(t *trace.Task, node int32, dueMs float64)) Option {
+	return func(d *Driver) { d.announce = tell }
+}

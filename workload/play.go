@@ -19,6 +19,8 @@ type play struct {
 	speedup float64 // divides pauses
 	queue   *heap[due]
 	runs    func(*trace.Node) bool // which tools the loop runs; nil: none
+	// announce is told of what is queued; nil: nobody is.
+	announce func(t *trace.Task, node int32, dueMs float64)
 
 	nodes []nodeState // parallel to task.Nodes
 	edges []outEdge
@@ -185,6 +187,9 @@ func (p *play) push(d due) {
 	d.order, d.play = p.order, p
 	p.queue.push(d)
 	p.queued++
+	if p.announce != nil {
+		p.announce(p.task, d.node, d.atMs)
+	}
 }
 
 // reach fires the edges out of a node that comes to m at atMs.

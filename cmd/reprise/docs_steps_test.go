@@ -58,7 +58,7 @@ func script(steps []step) *txtar.Archive {
 	var commands strings.Builder
 	a := &txtar.Archive{}
 	for i, s := range steps {
-		line, _, _ := strings.Cut(s.line, " > ")
+		line, _, _ := strings.Cut(strings.ReplaceAll(s.line, shownServer, "$SERVER"), " > ")
 		if strings.Contains(line, " | ") {
 			line = "sh -c '" + strings.ReplaceAll(line, "'", "''") + "'"
 		}
@@ -108,5 +108,5 @@ func withData(env *testscript.Env) error {
 		return err
 	}
 	bench := filepath.Join(env.WorkDir, "bench")
-	return errors.Join(withExamples(env), os.Mkdir(bench, 0o777), os.Symlink(data, filepath.Join(bench, "testdata")))
+	return errors.Join(withServer(env), withExamples(env), os.Mkdir(bench, 0o777), os.Symlink(data, filepath.Join(bench, "testdata")))
 }

@@ -25,7 +25,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		UpdateScripts:       os.Getenv("REPRISE_UPDATE_SCRIPTS") != "",
 		Setup:               withExamples,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "server": servers},
 	})
 }
 

@@ -12,7 +12,8 @@ func newRoot() *cobra.Command {
 		Use:   "reprise",
 		Short: "Replay LLM serving workloads exactly",
 		Long: `Reprise replays LLM serving workloads exactly: the requests of a recorded trace,
-on a simulated cluster. The same trace, configuration and seed give the same run.`,
+on a simulated cluster or on live servers. The same trace, configuration and seed give
+the same simulation.`,
 		Example: `  reprise simulate examples/mooncake.yaml
   reprise simulate --trace examples/mooncake.jsonl.gz --set cluster.num_instances=4
   reprise trace info examples/mooncake.jsonl.gz`,
@@ -24,7 +25,7 @@ on a simulated cluster. The same trace, configuration and seed give the same run
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nSee: %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(newSimulate(), newExplain(), newTrace(), newLatency(), newFit(), newCatalog(), newSchema(), newVersion())
+	root.AddCommand(newSimulate(), newReplay(), newExplain(), newTrace(), newLatency(), newFit(), newCatalog(), newSchema(), newVersion())
 	return root
 }
 

@@ -20,6 +20,13 @@ func Known(s *token.Seq) bool {
 	return known
 }
 
+// IDs are the ids of a sequence of which all are known.
+func IDs(s *token.Seq) []uint32 {
+	ids := make([]uint32, 0, s.Len())
+	eachLeaf(s, func(l token.Leaf, n int) { ids = append(ids, l.Tokens[:n]...) })
+	return ids
+}
+
 // Largest is the largest explicit id among a node's own tokens: what its prompt adds to
 // the one that it extends, and its output. It is −1 if there is none. Those of all
 // nodes of a task are those of the task.
@@ -63,6 +70,9 @@ func NewFiller(vocabulary int) Filler {
 	from, to := uint64(min(256, vocabulary/4)), uint64(vocabulary-vocabulary/10)
 	return Filler{from, max(1, to-from)}
 }
+
+// Largest is the largest id that it makes.
+func (f Filler) Largest() uint32 { return uint32(f.from + f.n - 1) }
 
 // Append appends the ids of a prompt. One of which only the length is known is made
 // up as that of its node.
