@@ -16,7 +16,6 @@ import (
 type book struct {
 	mode    force.Mode
 	targets []*target
-	speedup float64
 
 	ledger metrics.Ledger
 	tally  *metrics.Tally
