@@ -26,6 +26,13 @@ the same simulation.`,
 		return fmt.Errorf("%w\nSee: %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(newSimulate(), newReplay(), newExplain(), newTrace(), newLatency(), newFit(), newCatalog(), newSchema(), newVersion())
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" { // it comes with the library, and takes any word
+			cmd.Args = cobra.NoArgs
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
 	return root
 }
 
