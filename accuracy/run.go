@@ -53,6 +53,9 @@ func (c *Case) engineSettings(s *roofline.Setup) (engine.Settings, error) {
 		return e, err
 	}
 	e.NumGPUBlocks = plan.Blocks
+	if n := int(c.extra("prefill_schedule_interval")); n > 1 {
+		e.DPSize, e.PrefillScheduleInterval = s.Deployment.Layout.DP, n
+	}
 	return e, engine.Resolve(&e)
 }
 
