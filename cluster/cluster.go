@@ -53,6 +53,7 @@ type Cluster struct {
 	kept      map[int32]engine.Request // requests that the placement keeps
 	released  []routing.Choice
 	onWay     onWay
+	frontMs   float64
 }
 
 var _ Service = (*Cluster)(nil)
@@ -66,6 +67,9 @@ type Setup struct {
 	Ledger *metrics.Ledger
 	// Price is price(tokens) of spec/buckets.md 3; nil: the latency model cannot say.
 	Price func(tokens int64) (float64, bool)
+	// FrontMs is the time that every request takes from its routing to its instance,
+	// beside what the router takes.
+	FrontMs float64
 	// Transfers is told each transfer between tiers that starts; nil: nobody.
 	Transfers func(*Transfer)
 }
@@ -86,7 +90,7 @@ func NewBucket(instances []*Instance, s Setup) (*Cluster, error) {
 	c := &Cluster{
 		instances: instances, placement: s.Placement,
 		nextMs: make([]float64, n), stale: make([]bool, n), touched: make([]bool, n), seen: make([]seen, n),
-		kept: map[int32]engine.Request{}, settledMs: math.Inf(-1),
+		kept: map[int32]engine.Request{}, settledMs: math.Inf(-1), frontMs: s.FrontMs,
 	}
 	if s.Price == nil {
 		s.Price = func(int64) (float64, bool) { return 0, false }
@@ -112,8 +116,11 @@ func NewBucket(instances []*Instance, s Setup) (*Cluster, error) {
 // Instances implements [Service].
 func (c *Cluster) Instances() []*Instance { return c.instances }
 
-// Blind implements [Service].
-func (c *Cluster) Blind() bool { return c.placement.Needs() == 0 && c.tiers == nil }
+// Blind implements [Service]. Requests that are on their way are submitted at an
+// instant of their own.
+func (c *Cluster) Blind() bool {
+	return c.placement.Needs() == 0 && c.tiers == nil && c.frontMs == 0
+}
 
 // Kept implements [Service].
 func (c *Cluster) Kept() int { return len(c.kept) }
@@ -153,8 +160,8 @@ func (c *Cluster) choose(r *routing.Request, nowMs float64) (routing.Choice, boo
 func (c *Cluster) submit(choice routing.Choice, e *engine.Request, nowMs float64) {
 	row := c.instances[choice.Target].ledger.Row(e.Row)
 	row.Bucket, row.Instance = c.instances[choice.Target].bucket, choice.Target
-	if choice.DelayMs > 0 {
-		c.onWay.push(underway{dueMs: nowMs + choice.DelayMs, target: choice.Target, request: *e})
+	if delayMs := choice.DelayMs + c.frontMs; delayMs > 0 {
+		c.onWay.push(underway{dueMs: nowMs + delayMs, target: choice.Target, request: *e})
 		c.instances[choice.Target].expect(e, 1)
 		c.seen[choice.Target].untilMs = math.Inf(-1)
 		return

@@ -9,7 +9,7 @@ import (
 )
 
 // onWay are requests that have been routed and have not arrived at their instance,
-// in order of (due, row): probing took time.
+// in order of (due, row): probing or the front end took time.
 type onWay []underway
 
 type underway struct {

@@ -72,7 +72,8 @@ func (s *Simulation) newPool(bucket int32, size int, service cluster.ServiceSetu
 	c := s.config
 	setup := cluster.Setup{
 		Placement: routing.New(c.Cluster.Router, uint64(c.Seed)),
-		BlockSize: c.Engine.BlockSize, Ledger: ledger, Price: s.price(), Transfers: s.options.Transfers,
+		BlockSize: c.Engine.BlockSize, Ledger: ledger, Price: s.price(),
+		FrontMs: c.Latency.RequestUs / 1000, Transfers: s.options.Transfers,
 	}
 	cache := &c.Cluster.Cache
 	looks := (setup.Placement.Needs() | service.Router.Needs()) & routing.Prefixes

@@ -26,7 +26,7 @@ func checkPrice(p *setting.Problems, key string, ms *float64) {
 		p.Check(false, key, "not set", "a price in ms: model fixed needs it")
 		return
 	}
-	p.Check(notNegative(*ms), key, *ms, wantNotNegative)
+	p.Check(isTime(*ms), key, *ms, wantTime)
 }
 
 // Fixed charges the same for every pass (spec/engine.md 3.2): PrefillMs if there

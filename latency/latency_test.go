@@ -276,6 +276,18 @@ func TestEveryModelSaysWhatItIs(t *testing.T) {
 	}
 }
 
+// The longest prices and the smallest speed-ups that settings may name still make a
+// duration.
+func TestPricesWithinTheBoundsAreDurations(t *testing.T) {
+	s, longest := Defaults(), longestTime
+	s.Model, s.PrefillMs, s.DecodeMs, s.Speedup = "fixed", &longest, &longest, smallestSpeedup
+	p := prefill(1, 4)
+	p.DecodeSeqs, p.DecodeNew, p.DecodeContext = 1, 1, 5
+	if d, err := mustNew(t, s).Cost(p); err != nil || d.PrefillMs != 1e21 || d.DecodeMs != 1e21 {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
 func TestSettingsNameWhatIsWrong(t *testing.T) {
 	one, bad := 1.0, math.Inf(1)
 	for _, c := range []struct {
@@ -286,14 +298,16 @@ func TestSettingsNameWhatIsWrong(t *testing.T) {
 		{func(s *Settings) { s.Speedup, s.DecodeSpeedup = 0, 0 }, ""},
 		{func(s *Settings) { s.Model, s.PrefillMs, s.DecodeMs = "fixed", &one, &one }, ""},
 		{func(s *Settings) { s.Model = "cubic" }, `model: cubic: want one of fixed, polynomial`},
-		{func(s *Settings) { s.Speedup = -1 }, "speedup: -1: want a finite number, at least 0"},
-		{func(s *Settings) { s.DecodeSpeedup = math.NaN() }, "decode_speedup: NaN: want a finite number, at least 0"},
-		{func(s *Settings) { s.HostUs = bad }, "host_us: +Inf: want a finite number, at least 0"},
-		{func(s *Settings) { s.Speedup, s.DecodeSpeedup = 1e300, 1e300 }, "decode_speedup: 1e+300: want a finite product with speedup"},
+		{func(s *Settings) { s.Speedup = -1 }, "speedup: -1: want " + wantSpeedup},
+		{func(s *Settings) { s.DecodeSpeedup = math.NaN() }, "decode_speedup: NaN: want " + wantSpeedup},
+		{func(s *Settings) { s.HostUs = bad }, "host_us: +Inf: want " + wantTime},
+		{func(s *Settings) { s.RequestUs = -1 }, "request_us: -1: want " + wantTime},
+		{func(s *Settings) { s.Speedup = 1e-320 }, "speedup: 1e-320: want " + wantSpeedup},
+		{func(s *Settings) { s.Speedup, s.DecodeSpeedup = 1e-5, 1e-5 }, "decode_speedup: 1e-05: want a product with speedup that is 0, or from 1e-06 to 1e+15"},
 		{func(s *Settings) { s.DecodeMs = &one }, "decode_ms: set: want nothing: model polynomial does not use it"},
 		{func(s *Settings) { s.Model, s.DecodeMs = "fixed", &one }, "prefill_ms: not set: want a price in ms: model fixed needs it"},
-		{func(s *Settings) { s.Model, s.PrefillMs, s.DecodeMs = "fixed", &one, &bad }, "decode_ms: +Inf: want a finite number, at least 0"},
-		{func(s *Settings) { s.Speedup, s.HostUs = -1, -2 }, "speedup: -1: want a finite number, at least 0\nhost_us: -2: want a finite number, at least 0"},
+		{func(s *Settings) { s.Model, s.PrefillMs, s.DecodeMs = "fixed", &one, &bad }, "decode_ms: +Inf: want " + wantTime},
+		{func(s *Settings) { s.Speedup, s.HostUs = -1, -2 }, "speedup: -1: want " + wantSpeedup + "\nhost_us: -2: want " + wantTime},
 	} {
 		s := Defaults()
 		c.change(&s)

@@ -18,6 +18,8 @@ type Settings struct {
 	// HostUs is applied by whoever runs the passes, not by a model: when it starts
 	// and what it overlaps with is known there.
 	HostUs float64 `yaml:"host_us" json:"host_us" doc:"host time added to each pass, µs"`
+	// RequestUs is applied by whoever submits requests: it lies in front of the engine.
+	RequestUs float64 `yaml:"request_us" json:"request_us" doc:"time in the front end (HTTP, tokenising) between the routing of a request and its submission to the engine, µs"`
 
 	PrefillMs *float64 `yaml:"prefill_ms,omitempty" json:"prefill_ms,omitempty" doc:"model fixed: price of the prefills of a pass, ms"`
 	DecodeMs  *float64 `yaml:"decode_ms,omitempty" json:"decode_ms,omitempty" doc:"model fixed: price of the decodes of a pass, ms"`
@@ -44,11 +46,12 @@ func Defaults() Settings {
 // Validate reports every wrong setting as a [setting.Error].
 func (s Settings) Validate() error {
 	var p setting.Problems
-	p.Check(notNegative(s.Speedup), "speedup", s.Speedup, wantNotNegative)
-	p.Check(notNegative(s.DecodeSpeedup), "decode_speedup", s.DecodeSpeedup, wantNotNegative)
-	p.Check(notNegative(s.HostUs), "host_us", s.HostUs, wantNotNegative)
-	p.Check(s.Speedup*s.DecodeSpeedup <= math.MaxFloat64 || p.Err() != nil,
-		"decode_speedup", s.DecodeSpeedup, "a finite product with speedup")
+	p.Check(isSpeedup(s.Speedup), "speedup", s.Speedup, wantSpeedup)
+	p.Check(isSpeedup(s.DecodeSpeedup), "decode_speedup", s.DecodeSpeedup, wantSpeedup)
+	p.Check(isTime(s.HostUs), "host_us", s.HostUs, wantTime)
+	p.Check(isTime(s.RequestUs), "request_us", s.RequestUs, wantTime)
+	p.Check(isSpeedup(s.Speedup*s.DecodeSpeedup) || p.Err() != nil,
+		"decode_speedup", s.DecodeSpeedup, "a product with speedup that is 0, or from 1e-06 to 1e+15")
 	k, known := kinds[s.Model]
 	p.Check(known, "model", s.Model, "one of "+strings.Join(Names(), ", "))
 	if known {
@@ -79,6 +82,20 @@ type optional struct {
 const wantNotNegative = "a finite number, at least 0"
 
 func notNegative(v float64) bool { return v >= 0 && v <= math.MaxFloat64 }
+
+// Times and speed-ups are bounded so that no price leaves the range of a duration (2^64
+// s, nanos.go): the longest time over the smallest speed-up is 1e18 s.
+const (
+	longestTime     = 1e15 // ms or µs
+	smallestSpeedup = 1e-6
+
+	wantTime    = "a number from 0 to 1e+15"
+	wantSpeedup = "0, or a number from 1e-06 to 1e+15"
+)
+
+func isTime(v float64) bool { return v >= 0 && v <= longestTime }
+
+func isSpeedup(v float64) bool { return v == 0 || v >= smallestSpeedup && v <= longestTime }
 
 // Deployment is what a model may have to know of the engine whose passes it prices.
 type Deployment struct {
