@@ -1,6 +1,7 @@
 # make build   the program, bin/reprise
 # make test    all tests
 # make lint    vet, staticcheck, gofmt
+# make accuracy docs/accuracy.md: every bundled measurement simulated again (half a minute)
 # make docs    pages that are generated from the code
 # make bench   time whole runs (bench/out/bench.json)
 # make fuzz    every fuzz target for FUZZTIME
@@ -14,7 +15,7 @@ FUZZTIME ?= 10s
 COMMIT   := $(shell git describe --always --abbrev=40 --dirty --exclude '*' 2>/dev/null)
 CONCURRENT = ./cluster/... ./simulate/... ./trace/... ./rundir/... ./config/... ./cmd/...
 
-.PHONY: build test lint docs bench fuzz race conformance python e2e e2e-install
+.PHONY: build test lint docs bench fuzz race conformance python e2e e2e-install accuracy
 
 build:
 	$(GO) build -ldflags '-X main.commit=$(COMMIT)' -o bin/reprise ./cmd/reprise
@@ -63,3 +64,6 @@ e2e:
 
 e2e-install:
 	$(GO) test -tags e2e -run '^$$' ./e2e
+# The page of errors and its figures, from the bundled measurements.
+accuracy:
+	$(GO) run ./accuracy/internal/page docs

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	_ "embed"
 	"fmt"
+	"slices"
 
 	"github.com/reprise-sim/reprise/latency/arch"
 	"github.com/reprise-sim/reprise/latency/hardware"
@@ -40,6 +41,9 @@ var calibrations = func() []Calibration {
 	}
 	return list
 }()
+
+// Calibrations lists what is built in: for each engine the rows for all GPUs first.
+func Calibrations() []Calibration { return slices.Clone(calibrations) }
 
 // readCalibrations reads rows in the format of the embedded calibration.csv.
 func readCalibrations(file string, text []byte) ([]Calibration, error) {
