@@ -120,6 +120,8 @@ func named(module string) []Component {
 		return []Component{SharedExperts}
 	case strings.Contains(m, "router"), strings.HasSuffix(strings.TrimRight(m, "*$"), ".gate"):
 		return []Component{Router}
+	case strings.HasPrefix(m, "re:") && strings.Contains(m, "mlp") && !strings.Contains(m, "expert"):
+		return []Component{MLP} // of all layers; names of single layers are about a few of many
 	}
 	return nil
 }
