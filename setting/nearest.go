@@ -16,27 +16,53 @@ func Nearest(word string, names []string) []string {
 	return sorted
 }
 
-// apart is how many letters have to be inserted, deleted or replaced to turn a word
-// into a name (Levenshtein distance), 0 if the name begins with the word.
+// Meant is the name that a misspelt one most likely stands for: one that it begins,
+// else the one with the fewest letters to change; "" if more than a third of them and
+// more than two would have to change, or all of them.
+func Meant(misspelt string, names []string) string {
+	best, bestDistance := "", min(max(3, len(misspelt)/3+1), len(misspelt))
+	for _, name := range names {
+		d := distance(misspelt, name)
+		if len(misspelt) > 2 { // two letters begin too many names
+			d = apart(misspelt, name)
+		}
+		if d < bestDistance {
+			best, bestDistance = name, d
+		}
+	}
+	return best
+}
+
+// apart is the distance of a word from a name, 0 if the name begins with the word.
 func apart(word, name string) int {
 	if word != "" && strings.HasPrefix(name, word) {
 		return 0
 	}
-	row := make([]int, len(name)+1)
-	for j := range row {
-		row[j] = j
+	return distance(word, name)
+}
+
+// distance is how many letters have to be inserted, deleted, replaced or swapped
+// with a neighbour to turn a into b (optimal string alignment).
+func distance(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
 	}
-	for i := range len(word) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(name) {
-			change := diagonal
-			if word[i] != name[j] {
-				change++
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			replace := rows[i-1][j-1]
+			if a[i-1] != b[j-1] {
+				replace++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, diagonal+1)
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, replace)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
 		}
 	}
-	return row[len(name)]
+	return rows[len(a)][len(b)]
 }

@@ -23,9 +23,21 @@ func TestNearestNamesStandFirst(t *testing.T) {
 	for _, c := range []struct {
 		word, name string
 		want       int
-	}{{"kitten", "sitting", 3}, {"abc", "abcd", 0}, {"abcd", "abc", 1}, {"abc", "", 3}, {"flaw", "lawn", 2}} {
+	}{{"kitten", "sitting", 3}, {"abc", "abcd", 0}, {"abcd", "abc", 1}, {"abc", "", 3}, {"flaw", "lawn", 2}, {"sede", "seed", 1}} {
 		if got := apart(c.word, c.name); got != c.want {
 			t.Errorf("%s to %s: %d, want %d", c.word, c.name, got, c.want)
+		}
+	}
+}
+
+func TestTheNameThatSomebodyMeantIsNear(t *testing.T) {
+	known := []string{"block_size", "num_gpu_blocks", "max_num_seqs", "seed"}
+	for misspelt, want := range map[string]string{
+		"blok_size": "block_size", "block-size": "block_size", "num_gpu_block": "num_gpu_blocks", "max_num_seq": "max_num_seqs",
+		"sede": "seed", "max": "max_num_seqs", "temperature": "", "x": "", "se": "", "sed": "seed", "ed": "",
+	} {
+		if got := Meant(misspelt, known); got != want {
+			t.Errorf("%s: did you mean %q, want %q", misspelt, got, want)
 		}
 	}
 }

@@ -185,18 +185,6 @@ func TestALongListOfProblemsIsCut(t *testing.T) {
 	}
 }
 
-func TestNearestIsWhatSomebodyMeant(t *testing.T) {
-	known := []string{"block_size", "num_gpu_blocks", "max_num_seqs", "seed"}
-	for misspelt, want := range map[string]string{
-		"blok_size": "block_size", "block-size": "block_size", "num_gpu_block": "num_gpu_blocks", "max_num_seq": "max_num_seqs",
-		"sede": "seed", "max": "max_num_seqs", "temperature": "", "x": "", "se": "", "sed": "seed", "ed": "",
-	} {
-		if got := keys.Nearest(misspelt, known); got != want {
-			t.Errorf("%s: did you mean %q, want %q", misspelt, got, want)
-		}
-	}
-}
-
 func TestALongKeyIsCut(t *testing.T) {
 	_, err := read(strings.Repeat("k", 1<<16) + ": 1")
 	if err == nil || len(err.Error()) > 300 || !strings.Contains(err.Error(), "kkk…: unknown key") {

@@ -261,7 +261,7 @@ func (r *Reading) suggest(section reflect.Value, path, key string) string {
 	if other := elsewhere(walk(r.into, ""), key); other != "" {
 		return other
 	}
-	if near := Nearest(key, names(section)); near != "" {
+	if near := setting.Meant(key, names(section)); near != "" {
 		return bracketed(join(path, near))
 	}
 	return ""
