@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"strings"
@@ -17,6 +18,14 @@ import (
 	"github.com/reprise-sim/reprise/routing"
 	"github.com/reprise-sim/reprise/token"
 )
+
+// A few hundred cases take about a second; -rapid.checks says otherwise.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "300"); err != nil {
+		panic(err)
+	}
+	m.Run()
+}
 
 // fleet is a bucketed service and what is offered to it.
 type fleet struct {
@@ -59,6 +68,15 @@ func drawScarcity(t *rapid.T) engine.Settings {
 	s.VLLM.AsyncScheduling = rapid.IntRange(0, 3).Draw(t, "async") == 0
 	s.VLLM.Watermark = rapid.SampledFrom([]float64{0, 0, 0.1, 0.3}).Draw(t, "watermark")
 	s.VLLM.ReserveFullISL = rapid.IntRange(0, 2).Draw(t, "reserve") > 0
+	s.VLLM.Policy = rapid.SampledFrom([]string{"fcfs", "fcfs", "priority"}).Draw(t, "policy")
+	if rapid.IntRange(0, 3).Draw(t, "long prefills") == 0 {
+		s.VLLM.LongPrefillTokenThreshold = rapid.IntRange(1, 4).Draw(t, "threshold")
+		s.VLLM.LongPrefillAdaptive = rapid.Bool().Draw(t, "adaptive")
+	}
+	if rapid.IntRange(0, 3).Draw(t, "lower caps") == 0 {
+		seqs, tokens := rapid.IntRange(1, s.MaxNumSeqs).Draw(t, "active"), rapid.IntRange(1, s.MaxNumBatchedTokens).Draw(t, "scheduled tokens")
+		s.VLLM.MaxNumActiveSeqs, s.VLLM.MaxNumScheduledTokens = &seqs, &tokens
+	}
 	if err := paged.Resolve(&s); err != nil {
 		t.Fatal(err)
 	}
@@ -77,6 +95,9 @@ func (f *fleet) drawTiers(t *rapid.T) {
 		f.RemoteGBps = rate.Draw(t, "remote GB/s")
 		f.RemoteLatencyUs = rapid.SampledFrom([]float64{0, 10, 500, 2000}).Draw(t, "remote µs")
 	}
+	if f.HostBlocks == 0 && f.RemoteGBps == 0 {
+		f.Engine.EnablePrefixCaching = rapid.Bool().Draw(t, "caching")
+	}
 	f.Cheaper = rapid.IntRange(0, 3).Draw(t, "cheaper") == 0
 	f.TTLMs = rapid.SampledFrom([]float64{math.Inf(1), math.Inf(1), 3, 10, 40}).Draw(t, "ttl ms")
 	f.WithdrawMs = rapid.SampledFrom([]float64{math.Inf(1), 0, 0, 5}).Draw(t, "withdraw ms")
@@ -89,6 +110,10 @@ func (f *fleet) drawRouters(t *rapid.T) {
 	f.Local.PrefixK = rapid.IntRange(1, 3).Draw(t, "prefix k")
 	f.Local.PreciseProbeTopK = rapid.IntRange(1, 3).Draw(t, "probes")
 	f.Local.PreciseProbeLatencyUs = rapid.SampledFrom([]float64{0, 10, 500}).Draw(t, "probe µs")
+	weight := rapid.SampledFrom([]float64{0, 0.1, 0.5, 1})
+	f.Local.AffinityFanOut = rapid.IntRange(0, 3).Draw(t, "fan-out")
+	f.Local.LoadAlpha, f.Local.ScoreAlpha, f.Local.ScoreBeta = weight.Draw(t, "load alpha"), weight.Draw(t, "alpha"), weight.Draw(t, "beta")
+	f.Global.LengthPenaltyWeight, f.Global.LoadWeight, f.Global.CacheWeight = weight.Draw(t, "length weight"), weight.Draw(t, "load weight"), weight.Draw(t, "cache weight")
 	f.Global.Mode = global[rapid.IntRange(0, len(global)-1).Draw(t, "global")].Mode
 	f.Global.SpillLoad = rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "spill load")
 	f.Global.ViewDelayMs = rapid.SampledFrom([]float64{0, 0, 1, 7.5}).Draw(t, "view delay")
@@ -117,7 +142,8 @@ type drawn struct {
 	session        int
 	prompt, output []uint64 // ids; of the prompt each is so many tokens long
 	cut            int      // tokens that the last one lacks
-	known          int      // 0: nothing; 1: the prompt; 2: the output too
+	priority       int
+	known          int // 0: nothing; 1: the prompt; 2: the output too
 }
 
 // drawCalls draws calls whose prompts share beginnings: content is made of a few
@@ -127,25 +153,28 @@ func (f *fleet) drawCalls(t *rapid.T) {
 	word := rapid.SampledFrom([]uint64{1, 1, 1, 1, 1, 1, 2})
 	call := rapid.Custom(func(t *rapid.T) drawn {
 		return drawn{
-			gapMs:   rapid.SampledFrom([]float64{0, 0, 0.5, 1, 2, 4, 7, 30.3}).Draw(t, "gap ms"),
-			session: rapid.IntRange(0, 3).Draw(t, "session"),
-			prompt:  rapid.SliceOfN(word, 0, 40/each).Draw(t, "prompt"),
-			output:  rapid.SliceOfN(word, 0, 12).Draw(t, "output"),
-			cut:     rapid.IntRange(0, each-1).Draw(t, "cut"),
-			known:   rapid.SampledFrom([]int{1, 1, 2, 0}).Draw(t, "known"),
+			gapMs:    rapid.SampledFrom([]float64{0, 0, 0.5, 1, 2, 4, 7, 30.3}).Draw(t, "gap ms"),
+			session:  rapid.IntRange(0, 3).Draw(t, "session"),
+			prompt:   rapid.SliceOfN(word, 0, 40/each).Draw(t, "prompt"),
+			output:   rapid.SliceOfN(word, 0, 12).Draw(t, "output"),
+			cut:      rapid.IntRange(0, each-1).Draw(t, "cut"),
+			priority: rapid.IntRange(0, 2).Draw(t, "priority"),
+			known:    rapid.SampledFrom([]int{1, 1, 2, 0}).Draw(t, "known"),
 		}
 	})
 	at := 0.0
+	ties := rapid.IntRange(1, 2).Draw(t, "ties")
 	for row, d := range rapid.SliceOfN(call, 1, 24).Draw(t, "calls") {
 		at += d.gapMs
 		f.offer(row, d, each, at)
+		f.calls[row].Arrival = float64(row / ties)
 	}
 }
 
 // offer adds a call that has been drawn.
 func (f *fleet) offer(row int, d drawn, each int, atMs float64) {
 	n := max(0, len(d.prompt)*each-d.cut)
-	c := literal.Call{Row: row, ID: fmt.Sprint("r", row), AtMs: atMs, Session: fmt.Sprint("s", d.session), Prompt: n, Output: len(d.output)}
+	c := literal.Call{Row: row, ID: fmt.Sprint("r", row), AtMs: atMs, Session: fmt.Sprint("s", d.session), Priority: d.priority, Prompt: n, Output: len(d.output)}
 	var output *token.Seq
 	if d.known > 0 {
 		c.Content = token.Blocks(d.prompt, each, n, 0)
@@ -178,9 +207,10 @@ func (f *fleet) String() string {
 	for i := range f.Buckets {
 		fmt.Fprintf(&b, "%d..%d x%d  ", f.Buckets[i].Min, f.Buckets[i].Max, f.Sizes[i])
 	}
+	fmt.Fprintf(&b, "; %+v", e.VLLM)
 	for i := range f.calls {
 		c := &f.calls[i]
-		fmt.Fprintf(&b, "\n%s at %v: %d/%d %v", c.ID, c.AtMs, c.Prompt, c.Output, c.Tokens)
+		fmt.Fprintf(&b, "\n%s at %v: %d/%d priority %d, %v", c.ID, c.AtMs, c.Prompt, c.Output, c.Priority, c.Tokens)
 	}
 	return b.String()
 }
@@ -265,7 +295,7 @@ func (f *fleet) play(t *rapid.T, relaxed bool) *account {
 			row := ledger.Open(metrics.Label{Request: c.ID}, now, int32(c.Prompt), int32(c.Output))
 			must(s.Place(
 				&routing.Request{Row: row, InputTokens: int32(c.Prompt), Session: c.Session, Prompt: c.Content, Rank: -1},
-				&engine.Request{Row: row, ID: c.ID, Prompt: c.Content, Output: f.outputs[row], InputTokens: int32(c.Prompt), MaxTokens: int32(c.Output), Arrival: float64(row)},
+				&engine.Request{Row: row, ID: c.ID, Prompt: c.Content, Output: f.outputs[row], InputTokens: int32(c.Prompt), MaxTokens: int32(c.Output), Priority: int32(c.Priority), Arrival: c.Arrival},
 				now))
 		}
 		must(s.Start(now))
@@ -316,7 +346,7 @@ func (f *fleet) playPlainly(t *rapid.T) *account {
 	for i := range v.Rows {
 		r := &v.Rows[i]
 		if r.Status == "" {
-			t.Skip("without chunks, a preempted request of more tokens than the budget waits for ever")
+			t.Fatalf("%s has no end", f.calls[i].ID)
 		}
 		a.rows = append(a.rows, fmt.Sprintf("%v %s at %d/%d: submit %v admit %v end %v, %d/%d cached, %d preemptions, predicted %d, blocks %d %d %d %d, %d stale, waited %v, tokens %v",
 			r.Status, r.Reason, r.Bucket, r.Instance, r.SubmitMs, r.AdmitMs, r.EndMs, r.Cached, r.CachedMax, r.Preemptions,

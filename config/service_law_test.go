@@ -59,6 +59,9 @@ func drawService(t *rapid.T) *drawnService {
 	s.Cluster = section{"router": drawRouter(t), "cache": drawCache(t), "on_unroutable": "reject", "meta_store": section{
 		"ttl_seconds": rapid.SampledFrom([]float64{0.01, 1000}).Draw(t, "ttl"), "withdraw_delay_ms": rapid.SampledFrom([]any{0, 3, nil}).Draw(t, "withdraw"),
 	}}
+	if c := s.Cluster["cache"].(section); c["l1_blocks"] == 0 && c["remote_gbps"] == 0.0 {
+		s.Engine["enable_prefix_caching"] = rapid.Bool().Draw(t, "caching")
+	}
 	s.drawBuckets(t)
 	s.drawRows(t)
 	return s

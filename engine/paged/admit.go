@@ -5,6 +5,9 @@ import "github.com/reprise-sim/reprise/engine"
 // admit makes waiting requests run, in order, until one cannot
 // (vllm-real.md 4.4, engine.md 6.2 step 4): nobody overtakes.
 func (r *Rank) admit(st *step, fx *engine.Effects) {
+	if r.lower != nil && r.waiting.len()+len(r.loads.ready) > 0 {
+		r.catchUp(r.pass, everyone) // running requests register before anybody takes their like
+	}
 	for r.waiting.len()+len(r.loads.ready) > 0 && r.running.n < r.maxRunning {
 		if st.left == 0 && !r.admitsAtZeroBudget {
 			r.blocked = len(st.chunks) == 0

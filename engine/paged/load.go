@@ -132,7 +132,7 @@ func (r *Rank) used(q *request, hits, found int32, fx *engine.Effects) {
 
 // stored notes that a pass computes blocks, to be told when it is complete.
 func (r *Rank) stored(q *request, from, to int32, pass int) {
-	if r.lower != nil && from < to {
+	if r.lower != nil && r.caching && from < to {
 		r.loads.stored = append(r.loads.stored, engine.BlockEvent{
 			Kind: engine.Stored, Words: q.lease.Words, From: from, To: to, Prompt: q.prompt / r.blockSize, Pass: pass,
 		})

@@ -169,10 +169,15 @@ func (r *Rank) Quiet() bool {
 
 // Stuck implements [engine.Rank].
 func (r *Rank) Stuck() (row int32, reason string, ok bool) {
-	if r.waiting.len() == 0 || r.running.n > 0 || r.loads.n > 0 {
+	if r.running.n > 0 || r.loads.n > len(r.loads.ready) || r.waiting.len()+r.loads.n == 0 {
 		return 0, "", false
 	}
-	q := &r.requests[r.waiting.head()]
+	var q *request
+	if r.loads.n > 0 {
+		q = &r.requests[r.loads.ready[0]]
+	} else {
+		q = &r.requests[r.waiting.head()]
+	}
 	if whole := r.blocks(q.known()); whole > r.pool.Size() {
 		return q.row, r.oversized(q.known()), true
 	}

@@ -3,8 +3,8 @@
 // every pass, and one loop goes from instant to instant.
 //
 // [Run] plays calls on a [Service] and returns what became of each. It follows the
-// words of spec/buckets.md and spec/vllm-real.md (first come first served, without
-// speculation), not the other packages, of which it shares prices of passes, keys of
-// blocks and the routers. Tests hold the real service against it; it knows no fast
-// path, and nothing but tests may use it.
+// words of spec/buckets.md and spec/vllm-real.md (without speculation), not the other
+// packages, of which it shares prices of passes, keys of blocks and the routers.
+// Tests hold the real service against it; it knows no fast path, and nothing but
+// tests may use it.
 package literal

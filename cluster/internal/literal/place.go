@@ -93,7 +93,7 @@ func (in *instance) submit(q *request, atMs float64) {
 		return
 	}
 	q.row.SubmitMs = atMs
-	in.waiting = append(in.waiting, q)
+	in.wait(q, len(in.waiting))
 	in.due = true
 }
 
@@ -110,7 +110,7 @@ func (in *instance) refuse(q *request) string {
 		return metrics.MaxModelLen
 	case last > in.pool.size:
 		return metrics.NeedsBlocks
-	case !e.EnableChunkedPrefill && q.call.Prompt > e.MaxNumBatchedTokens:
+	case !e.EnableChunkedPrefill && q.call.Prompt > in.s.budget():
 		return "needs_budget"
 	}
 	return ""

@@ -15,7 +15,7 @@ var inf = math.Inf(1)
 // Settings are a service: the keys of a configuration that it knows. Tiers are off
 // with a capacity or a bandwidth of 0.
 type Settings struct {
-	Engine engine.Settings // rules vllm, first come first served; no other settings of long prefills, caps and budgets
+	Engine engine.Settings // rules vllm
 	Model  latency.Model
 	HostMs float64
 
@@ -38,6 +38,24 @@ type Settings struct {
 func (s *Settings) hostOn() bool   { return s.HostBlocks > 0 && s.HostGBps > 0 }
 func (s *Settings) remoteOn() bool { return s.RemoteGBps > 0 }
 
+func (s *Settings) byPriority() bool { return s.Engine.VLLM.Policy == "priority" }
+
+// budget is the number of tokens in a pass, seqs that of running requests
+// (spec/vllm-real.md 2).
+func (s *Settings) budget() int {
+	if n := s.Engine.VLLM.MaxNumScheduledTokens; n != nil {
+		return *n
+	}
+	return s.Engine.MaxNumBatchedTokens
+}
+
+func (s *Settings) seqs() int {
+	if n := s.Engine.VLLM.MaxNumActiveSeqs; n != nil {
+		return *n
+	}
+	return s.Engine.MaxNumSeqs
+}
+
 // price is the time to prefill so many tokens (spec/buckets.md 3).
 func (s *Settings) price(tokens int64) float64 {
 	ms, budget := 0.0, int64(s.Engine.MaxNumBatchedTokens)
@@ -58,7 +76,9 @@ type Call struct {
 	Row         int
 	ID, Session string
 	AtMs        float64
-	Prompt      int // tokens
+	Priority    int     // smaller is more urgent
+	Arrival     float64 // orders calls of a priority
+	Prompt      int     // tokens
 	Output      int
 	Tokens      []uint64   // those of the prompt and then, if others may ask for them, of the output; nil: unknown
 	Content     *token.Seq // of the prompt, for routers; nil: unknown
