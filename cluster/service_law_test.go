@@ -402,3 +402,21 @@ func TestTheServiceIsWhatIsWrittenDown(t *testing.T) {
 		f.play(t, true).compare(t, want)
 	})
 }
+
+// Under the rules that the double does not know, instances that are left behind until
+// somebody looks change nothing, and nobody keeps blocks at the end.
+func TestInstancesMayBeLeftBehind(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := drawFleet(t)
+		e := &f.Engine
+		e.Rules, e.VLLM, e.BlockSize = "aisimulate", engine.Defaults().VLLM, max(e.BlockSize, 2)
+		e.AISimulate.PreemptionMode = rapid.SampledFrom([]string{"lifo", "fifo"}).Draw(t, "victim")
+		if err := paged.Resolve(e); err != nil {
+			t.Fatal(err)
+		}
+		for i := range f.Buckets {
+			f.Buckets[i].BlockSize = int32(e.BlockSize)
+		}
+		f.play(t, true).compare(t, f.play(t, false))
+	})
+}
