@@ -34,7 +34,7 @@ func (a *agenda) nextMs() float64 {
 
 // run does what is due.
 func (a *agenda) run(nowMs float64) {
-	for a.nextMs() <= nowMs {
+	for len(a.items) > 0 && a.items[0].atMs <= nowMs {
 		heap.Pop(&a.items).(item).do()
 	}
 }

@@ -102,7 +102,14 @@ func (b *book) end(f *flight, a *wire.Answer) metrics.Status {
 
 // compare is what a complete answer has otherwise than the recording.
 func (b *book) compare(f *flight, a *wire.Answer) []force.Difference {
-	return b.mode.Differences(f.sheet.call, a)
+	d := b.mode.Differences(f.sheet.call, a)
+	if f.sheet.table == nil {
+		return d
+	}
+	verified, wrong := compareExperts(f.sheet.table, a)
+	b.fidelity.ForcedExperts += known(f.sheet.table)
+	b.fidelity.VerifiedExperts += verified
+	return append(d, wrong...)
 }
 
 // statusOf is how a call ended, and why.

@@ -57,7 +57,15 @@ func (f *findings) err() error {
 	if n := len(f.refused) - len(f.first); n > 0 {
 		more = fmt.Sprintf("\n… and %d more", n)
 	}
-	return fmt.Errorf("%d calls cannot be sent as they were recorded (--on-refused reject sends the others):\n%w%s", len(f.refused), errors.Join(f.first...), more)
+	return fmt.Errorf("%s cannot be sent as recorded (--on-refused reject sends the others):\n%w%s", calls(len(f.refused)), errors.Join(f.first...), more)
+}
+
+// calls is so many calls.
+func calls(n int) string {
+	if n == 1 {
+		return "1 call"
+	}
+	return fmt.Sprintf("%d calls", n)
 }
 
 // notes are remarks on the calls.
@@ -66,7 +74,7 @@ func (f *findings) notes() (notes []string) {
 		notes = append(notes, "sampling parameters that are not known and not sent: "+strings.Join(slices.Sorted(maps.Keys(f.unknown)), ", "))
 	}
 	if n := len(f.refused); n > 0 {
-		notes = append(notes, fmt.Sprintf("%d calls cannot be sent as they were recorded and end as rejected, the first: %v", n, f.first[0]))
+		notes = append(notes, fmt.Sprintf("%s cannot be sent as recorded: rejected, the first: %v", calls(n), f.first[0]))
 	}
 	return notes
 }

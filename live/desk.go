@@ -5,6 +5,7 @@ import (
 
 	"github.com/reprise-sim/reprise/live/force"
 	"github.com/reprise-sim/reprise/trace"
+	"github.com/reprise-sim/reprise/trace/experts"
 )
 
 // leadMs is how long before a call is due its body is made. Encoding 100,000 ids takes
@@ -14,7 +15,7 @@ const leadMs = 1000
 // desk makes the bodies of calls before they are due. It belongs to the goroutine of
 // the loop; bodies are made in others.
 type desk struct {
-	make   func(*trace.Task, int32) (*force.Call, error)
+	make   func(place, *sheet) error
 	mode   force.Mode
 	sheets map[place]*sheet
 	gone   map[*trace.Task]bool // nothing more of them is sent
@@ -32,11 +33,12 @@ type place struct {
 type sheet struct {
 	ready chan struct{}
 	call  *force.Call
+	table *experts.Table // of experts to be forced, nil if there is none
 	body  []byte
 	err   error
 }
 
-func newDesk(m force.Mode, write func(*trace.Task, int32) (*force.Call, error)) *desk {
+func newDesk(m force.Mode, write func(place, *sheet) error) *desk {
 	return &desk{write, m, map[place]*sheet{}, map[*trace.Task]bool{}, make(chan struct{}, runtime.GOMAXPROCS(0))}
 }
 
@@ -51,7 +53,7 @@ func (d *desk) begin(p place) *sheet {
 	go func() {
 		d.busy <- struct{}{}
 		defer func() { <-d.busy; close(s.ready) }()
-		if s.call, s.err = d.make(p.task, p.node); s.err == nil {
+		if s.err = d.make(p, s); s.err == nil {
 			s.body = d.mode.Append(nil, s.call)
 		}
 	}()

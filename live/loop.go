@@ -24,6 +24,7 @@ type loop struct {
 	clock      *clock
 	repetition int // from 1; 0 warms up
 	refused    map[string]*force.Refusal
+	guide      *guide // nil: experts are not forced
 
 	driver  *workload.Driver
 	agenda  agenda
@@ -161,6 +162,9 @@ func (l *loop) end(f *flight, a *wire.Answer) {
 	}
 	l.targets.end(f.row, f.at, l.clock.now())
 	status := l.book.end(f, a)
+	if l.guide != nil {
+		l.book.keep(l.guide.clear(l.tableName(f.n)))
+	}
 	l.driver.Done(f.Row, workload.Outcome{Status: status, OutputTokens: a.Tokens()}, a.LastByteMs)
 	if status != metrics.Completed && l.OnFailure == Stop {
 		l.desk.drop(f.Task)

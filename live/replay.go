@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/reprise-sim/reprise/live/force"
@@ -26,6 +27,7 @@ type Options struct {
 	Overwrite bool        // an earlier run in the folder may be replaced
 	Header    http.Header // for every request
 	Key       string      // of the API, "" for none
+	Experts   string      // file of the trace's experts, for experts: exact
 	// Dial connects to a server; nil: over the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Begun is told, before anything that may take long, how to drop what is written.
@@ -51,7 +53,9 @@ type Replay struct {
 	filler  force.Filler
 	found   *findings
 	notes   []string
+	guide   *guide // nil: experts are those that the model chooses
 
+	mu     sync.Mutex      // of drafts, which anybody may abort
 	drafts []*rundir.Draft // by repetition; nil if no files are written
 	dirs   []string
 }
@@ -103,8 +107,30 @@ func (r *Replay) prepare(ctx context.Context) error {
 	if err := r.check(ctx); err != nil {
 		return err
 	}
+	if s.Experts == ExpertsExact {
+		if r.guide, err = newGuide(r.options.Experts, s.RoutesDir, r.mode, r.servers); err != nil {
+			return err
+		}
+	}
 	r.trace, err = s.timed(s.paced(r.source))
 	return err
+}
+
+// level is what of a call is exact if nothing differs.
+func (r *Replay) level() force.Level {
+	if r.guide != nil {
+		return force.Experts
+	}
+	return r.mode.Level()
+}
+
+// close frees what a replay holds.
+func (r *Replay) close() error {
+	r.client.Close()
+	if r.guide != nil {
+		return r.guide.file.Close()
+	}
+	return nil
 }
 
 // create starts the folders, one for each repetition.
@@ -121,7 +147,9 @@ func (r *Replay) create() error {
 		if err != nil {
 			return err
 		}
+		r.mu.Lock()
 		r.drafts, r.dirs = append(r.drafts, d), append(r.dirs, dir)
+		r.mu.Unlock()
 	}
 	return nil
 }
@@ -187,9 +215,6 @@ func (r *Replay) check(ctx context.Context) (err error) {
 	return nil
 }
 
-// Mode is how outputs are forced.
-func (r *Replay) Mode() force.Mode { return r.mode }
-
 // Servers are what the servers can do, in lines for people.
 func (r *Replay) Servers() (lines []string) {
 	for _, c := range r.servers {
@@ -204,6 +229,8 @@ func (r *Replay) Notes() []string { return r.notes }
 // Abort drops the files of all repetitions that are not complete. It may be called by
 // any goroutine while Run goes on, which then fails.
 func (r *Replay) Abort() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	var err error
 	for _, d := range r.drafts {
 		err = errors.Join(err, d.Abort())

@@ -3,7 +3,6 @@ package live
 import (
 	"encoding/json"
 
-	"github.com/reprise-sim/reprise/live/force"
 	"github.com/reprise-sim/reprise/live/probe"
 	"github.com/reprise-sim/reprise/rundir"
 )
@@ -35,10 +34,10 @@ type liveView struct {
 }
 
 // write completes the files of a repetition.
-func (r *Repetition) write(d *rundir.Draft, m force.Mode, servers []*probe.Capabilities, counters []*probe.Counters) error {
-	out := liveFile{Schema: LiveSchema, Version: LiveVersion, Faithful: r.Faithful(), Force: m.Name(), Exact: m.Level().String(),
+func (r *Repetition) write(d *rundir.Draft, of *Replay, counters []*probe.Counters) error {
+	out := liveFile{Schema: LiveSchema, Version: LiveVersion, Faithful: r.Faithful(), Force: of.mode.Name(), Exact: of.level().String(),
 		Fidelity: r.Fidelity, Failures: r.Failures, Lag: r.Lag}
-	for i, c := range servers {
+	for i, c := range of.servers {
 		out.Servers = append(out.Servers, liveView{c.URL, c.Lines(), counters[i]})
 	}
 	text, err := json.MarshalIndent(out, "", "  ")

@@ -51,7 +51,7 @@ func (r *Result) Faithful() bool {
 // is cancelled before, the result is that of an interrupted run: complete files, calls
 // that are unfinished; repetitions that had not begun leave none.
 func (r *Replay) Run(ctx context.Context) (*Result, error) {
-	defer r.client.Close()
+	defer r.close()
 	result := &Result{}
 	err := r.warmUp(ctx)
 	for i := 1; err == nil && i <= r.settings.Repetitions && ctx.Err() == nil; i++ {
@@ -108,7 +108,7 @@ func (r *Replay) repeat(ctx context.Context, i int) (*Repetition, error) {
 	one, err := r.conclude(l, i, wall)
 	if err == nil && draft != nil {
 		one.Dir = r.dirs[i-1]
-		err = one.write(draft, r.mode, r.servers, since(r.counters(context.WithoutCancel(ctx)), before))
+		err = one.write(draft, r, since(r.counters(context.WithoutCancel(ctx)), before))
 	}
 	return one, errors.Join(err, l.close())
 }
@@ -117,7 +117,7 @@ func (r *Replay) repeat(ctx context.Context, i int) (*Repetition, error) {
 func (r *Replay) newLoop(t trace.Trace, repetition int, d *rundir.Draft) (*loop, error) {
 	s := &r.settings
 	l := &loop{Settings: s, mode: r.mode, header: r.header, client: r.client, clock: r.clock, repetition: repetition,
-		refused: r.found.refused, events: make(chan func(), 1024), tick: r.options.Progress,
+		refused: r.found.refused, guide: r.guide, events: make(chan func(), 1024), tick: r.options.Progress,
 		targets: newTargets(r.servers, s.Router, uint64(s.Seed))}
 	if l.tick == nil {
 		l.tick = func(Progress) {}
@@ -130,7 +130,7 @@ func (r *Replay) newLoop(t trace.Trace, repetition int, d *rundir.Draft) (*loop,
 	l.book = &book{mode: r.mode, targets: l.targets.list, files: files, lives: map[int32]*rundir.LiveCall{}, gaps: make([]metrics.Gaps, len(r.servers)),
 		tally: metrics.NewTally(metrics.Setup{Buckets: []string{bucket}, SLA: s.SLA, ClosedLoop: s.Arrival.Mode == workload.ModeConcurrency}),
 		tasks: taskBook{open: map[*trace.Task]*openTask{}, pause: s.Arrival.Speedup, runs: runs, tools: s.Tools.Kind == PaceExecute}}
-	l.desk = newDesk(r.mode, func(t *trace.Task, node int32) (*force.Call, error) { return r.callOf(l, t, node) })
+	l.desk = newDesk(r.mode, func(p place, s *sheet) error { return r.write(l, p, s) })
 	options := []workload.Option{workload.LateFeedback(), workload.Announce(l.announced)}
 	if s.OnFailure == Continue {
 		options = append(options, workload.GoOnAfterFailure())
@@ -149,14 +149,14 @@ func (r *Replay) newLoop(t trace.Trace, repetition int, d *rundir.Draft) (*loop,
 
 func (l *loop) close() error { return errors.Join(l.driver.Close(), l.book.tally.Close()) }
 
-// callOf is a call as the mode sees it.
-func (r *Replay) callOf(l *loop, t *trace.Task, node int32) (*force.Call, error) {
-	n := &t.Nodes[node]
+// write makes a call as the mode sees it.
+func (r *Replay) write(l *loop, p place, s *sheet) error {
+	n := &p.task.Nodes[p.node]
 	sampling, err := force.SamplingOf(n, r.limits)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	c := &force.Call{Model: r.servers[0].Model, N: int(n.OutputTokens), Sampling: sampling, Salt: l.saltOf(t), Stream: l.Stream}
+	c := &force.Call{Model: r.servers[0].Model, N: int(n.OutputTokens), Sampling: sampling, Salt: l.saltOf(p.task), Stream: l.Stream}
 	c.Prompt = r.filler.Append(make([]uint32, 0, n.InputTokens), n)
 	if force.Known(n.Output) {
 		c.Output = force.IDs(n.Output)
@@ -164,7 +164,14 @@ func (r *Replay) callOf(l *loop, t *trace.Task, node int32) (*force.Call, error)
 	if l.Priority {
 		c.Priority = n.Priority
 	}
-	return c, nil
+	s.call = c
+	if r.guide == nil {
+		return nil
+	}
+	if s.table, err = r.guide.lay(p.task, p.node, l.tableName(n)); s.table != nil {
+		c.Routes = l.tableName(n)
+	}
+	return err
 }
 
 // conclude makes the figures of a repetition.
@@ -183,6 +190,10 @@ func (r *Replay) conclude(l *loop, i int, wall rundir.Wall) (*Repetition, error)
 	}
 	report := r.source.Report()
 	b.fidelity.PlannedCalls, b.fidelity.PlannedTokens = int64(report.Calls), report.OutputTokens
+	if r.guide != nil {
+		positions := report.InputTokens + report.OutputTokens - int64(report.Calls)
+		b.fidelity.PlannedExperts = positions * int64(r.servers[0].Package.MoE.HiddenLayers)
+	}
 	info, err := r.info(i, l.stopped, wall)
 	if err != nil {
 		return nil, err
@@ -197,7 +208,7 @@ func (r *Replay) info(i int, stopped bool, wall rundir.Wall) (*rundir.Info, erro
 	if err != nil {
 		return nil, err
 	}
-	about := &rundir.Live{Run: s.Run, Force: r.mode.Name(), Level: int(r.mode.Level()), Experts: s.Experts,
+	about := &rundir.Live{Run: s.Run, Force: r.mode.Name(), Level: int(r.level()), Experts: s.Experts,
 		Repetition: i, Repetitions: s.Repetitions, WarmupTasks: s.WarmupTasks}
 	for _, c := range r.servers {
 		about.Targets = append(about.Targets, rundir.Target{URL: c.URL, Server: c.Server, Model: c.Model, MaxModelLen: c.MaxModelLen})

@@ -26,7 +26,7 @@ func (r *Replay) Plan() []string {
 	s := &r.settings
 	salt := map[string]string{SaltTask: "a cache salt for every copy of a task", SaltRun: "one cache salt for every repetition",
 		SaltNone: "no cache salt: what the servers' caches hold is found"}[s.CacheSalt]
-	return []string{fmt.Sprintf("forcing %s (%s); tools %s, waits %s; %s; run %s", r.mode.Level(), r.mode.Name(), s.Tools, s.Think, salt, s.Run)}
+	return []string{fmt.Sprintf("forcing %s (%s); tools %s, waits %s; %s; run %s", r.level(), r.mode.Name(), s.Tools, s.Think, salt, s.Run)}
 }
 
 // WriteText writes a result for people: the table of the last repetition, whether each
@@ -62,6 +62,9 @@ func (r *Repetition) lines() []string {
 	v, lag := &r.Fidelity, &r.Lag
 	lines := []string{fmt.Sprintf("tokens: %d forced and %d verified of %d planned; calls: %d faithful, %d unfaithful, %d failed of %d",
 		v.ForcedTokens, v.VerifiedTokens, v.PlannedTokens, v.Faithful, v.Unfaithful, r.Failures.Calls, v.PlannedCalls)}
+	if v.PlannedExperts > 0 {
+		lines = append(lines, fmt.Sprintf("experts: %d choices forced and %d verified of %d planned", v.ForcedExperts, v.VerifiedExperts, v.PlannedExperts))
+	}
 	if lag.N > 0 {
 		line := fmt.Sprintf("lag of sending: p50 %.2f, p90 %.2f, p99 %.2f, most %.2f ms", float64(lag.P50), float64(lag.P90), float64(lag.P99), float64(lag.Max))
 		if lag.Degraded {

@@ -21,6 +21,12 @@ type Fidelity struct {
 	PlannedTokens  int64 `json:"tokens_planned"`
 	ForcedTokens   int64 `json:"tokens_forced"`   // received from calls whose ids were forced
 	VerifiedTokens int64 `json:"tokens_verified"` // that came back with the recorded id
+	// Of experts, choices are counted: positions × layers. Those that the recording
+	// lacks are planned and not forced; those that the server does not say are not
+	// verified.
+	PlannedExperts  int64 `json:"experts_planned"`
+	ForcedExperts   int64 `json:"experts_forced"`
+	VerifiedExperts int64 `json:"experts_verified"`
 	// First are the first calls that differ.
 	First []Unfaithful `json:"unfaithful"`
 }

@@ -177,3 +177,29 @@ func isCycle(t *trace.Task, ids []string) bool {
 	}
 	return len(ids) > 1 && ids[0] == ids[len(ids)-1]
 }
+
+// Every call is announced before it comes out, for the instant at which it is due or,
+// where nobody knows when a slot gets free, for an earlier one; announcing changes
+// nothing.
+func TestCallsAreAnnouncedBeforeTheyAreDue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tasks, s := drawTrace(t, statuses...), drawSettings(t)
+		want := started(play(mustNew(t, tasks, s, workload.Limits{}), fate).calls)
+		announced := map[string]float64{}
+		d, err := workload.New(tasks, s, workload.Limits{}, workload.Announce(func(task *trace.Task, node int32, dueMs float64) {
+			announced[task.Nodes[node].ID] = dueMs
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		serve := func(c workload.Call) (float64, metrics.Status) {
+			if due, ok := announced[name(c)]; !ok || due > c.DueMs {
+				t.Fatalf("%s is due at %v, announced for %v (%v)", name(c), c.DueMs, due, ok)
+			}
+			return fate(c)
+		}
+		if got := started(play(d, serve).calls); !maps.Equal(got, want) {
+			t.Fatalf("starts\n got %v\nwant %v", got, want)
+		}
+	})
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reprise-sim/reprise/live"
 	"github.com/reprise-sim/reprise/rundir"
+	"github.com/reprise-sim/reprise/trace/experts"
 )
 
 func newReplay() *cobra.Command {
@@ -64,7 +65,7 @@ func (f *replayFlags) run(cmd *cobra.Command, args []string) error {
 	bar := newLiveProgress(stderr, f.quiet)
 	defer bar.stop()
 	r, err := live.Prepare(ctx, f.settings, t, live.Options{
-		Tool: tool(), Out: f.out, Overwrite: f.overwrite, Header: f.headers, Key: os.Getenv("REPRISE_API_KEY"),
+		Tool: tool(), Out: f.out, Overwrite: f.overwrite, Header: f.headers, Key: os.Getenv("REPRISE_API_KEY"), Experts: experts.Path(args[0]),
 		Begun: abort.arm, Progress: bar.update,
 	})
 	var unable *live.Unable

@@ -49,6 +49,8 @@ func (f *replayFlags) addForcing(cmd *cobra.Command) {
 	tokens := []string{live.Auto, live.TokensExact, live.TokensLength, live.TokensNone}
 	flags.StringVar(&s.Tokens, "tokens", s.Tokens, "what of the outputs has to be as recorded, or the run fails: `"+strings.Join(tokens, "|")+"`")
 	flags.StringVar(&s.Force, "force", s.Force, "how outputs are forced: `"+strings.Join(modes, "|")+"`")
+	flags.StringVar(&s.Experts, "experts", s.Experts, "experts that serve each token: those of TRACE.experts.safetensors, or those that the model chooses: `exact|native`")
+	flags.StringVar(&s.RoutesDir, "routes-dir", "", "with --experts exact: `DIR` that the server reads experts from (its REPRISE_ROUTES_DIR)")
 	flags.BoolVar(&s.IgnoreGrammar, "ignore-grammar", false, "send calls with recorded output formats all the same, without them: their cost is lost")
 	flags.IntVar(&s.Vocabulary, "vocabulary", 0, "token ids of the model; 0: as the server says")
 	flags.StringVar(&s.OnRefused, "on-refused", s.OnRefused, "calls that cannot be sent as recorded: refuse the trace, or reject them and send the others: `refuse|reject`")
@@ -56,6 +58,7 @@ func (f *replayFlags) addForcing(cmd *cobra.Command) {
 	flags.BoolVar(&f.allow, "allow-unfaithful", false, "exit with 0 also if calls differ from the recording or fail")
 	complete(cmd, "tokens", oneOf(tokens...))
 	complete(cmd, "force", oneOf(modes...))
+	complete(cmd, "experts", oneOf(live.ExpertsExact, live.ExpertsNative))
 	complete(cmd, "on-refused", oneOf(live.Refuse, live.Reject))
 	complete(cmd, "on-failure", oneOf(live.Stop, live.Continue))
 }

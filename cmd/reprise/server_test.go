@@ -35,7 +35,7 @@ func serve(env *testscript.Env, name string, o livetest.Options) error {
 //
 // Words are what it can do, pairs what is special: wrong=2 writes another token at
 // position 2 of every call but the probe's, refuse says 400 to them, unavailable
-// answers their first attempts with 503.
+// answers their first attempts with 503, stall=3 brings nothing behind token 3.
 func servers(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: server NAME [WORD...]")
@@ -60,6 +60,8 @@ func servers(ts *testscript.TestScript, neg bool, args []string) {
 			f.CutTo = number
 		case "refuse":
 			f.Refuse = value
+		case "stall":
+			f.StallAfter = number
 		case "unavailable":
 			f.Unavailable = number
 		case "per_output":

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -127,4 +129,48 @@ func decodeNumber(b []byte, kind string) int64 {
 		return int64(binary.LittleEndian.Uint32(b))
 	}
 	return int64(int32(binary.LittleEndian.Uint32(b)))
+}
+
+// AppendNPY appends the table as the package inside a server reads it: an .npy file of
+// signed numbers of 2 bytes (4 if an id needs them), −1 for what is not known. A choice
+// of which an id is missing, one layer of one position, is unknown as a whole: experts
+// of a token are forced together or not at all.
+func (t *Table) AppendNPY(dst []byte) []byte {
+	width := 2
+	for _, id := range t.IDs {
+		if id > 1<<15-1 && id != Hole {
+			width = 4
+		}
+	}
+	header := fmt.Sprintf("{'descr': '<i%d', 'fortran_order': False, 'shape': (%d, %d, %d), }", width, t.Rows, t.Layers, t.TopK)
+	const align, before = 64, len(npyMagic) + 4
+	header += strings.Repeat(" ", align-1-(before+len(header))%align) + "\n"
+	dst = append(append(dst, npyMagic...), 1, 0)
+	dst = append(binary.LittleEndian.AppendUint16(dst, uint16(len(header))), header...)
+	for choice := range t.Choices() {
+		whole := !slices.Contains(choice, Hole)
+		for _, id := range choice {
+			number := int32(-1)
+			if whole {
+				number = int32(id)
+			}
+			if width == 2 {
+				dst = binary.LittleEndian.AppendUint16(dst, uint16(number))
+			} else {
+				dst = binary.LittleEndian.AppendUint32(dst, uint32(number))
+			}
+		}
+	}
+	return dst
+}
+
+// Choices are the experts of each layer of each position, position by position.
+func (t *Table) Choices() iter.Seq[[]uint16] {
+	return func(yield func([]uint16) bool) {
+		for i := 0; i < len(t.IDs); i += t.TopK {
+			if !yield(t.IDs[i : i+t.TopK]) {
+				return
+			}
+		}
+	}
 }
