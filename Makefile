@@ -6,7 +6,7 @@
 # make bench   time whole runs (bench/out/bench.json)
 # make fuzz    every fuzz target for FUZZTIME
 # make race    the tests of packages with goroutines, under the race detector
-# make python  the tests of the Python packages in integrations/, without a server
+# make integrations  the tests of the Python packages, without a server
 # make e2e     the tests on a real vLLM for CPUs (e2e/README.md)
 # make conformance  the oracle cases, and those below REPRISE_ORACLE
 
@@ -15,7 +15,7 @@ FUZZTIME ?= 10s
 COMMIT   := $(shell git describe --always --abbrev=40 --dirty --exclude '*' 2>/dev/null)
 CONCURRENT = ./live/... ./cluster/... ./simulate/... ./trace/... ./rundir/... ./config/... ./cmd/...
 
-.PHONY: build test lint docs bench fuzz race conformance python e2e e2e-install accuracy
+.PHONY: build test lint docs bench fuzz race conformance accuracy integrations e2e
 
 build:
 	$(GO) build -ldflags '-X main.commit=$(COMMIT)' -o bin/reprise ./cmd/reprise
@@ -49,21 +49,13 @@ race:
 conformance:
 	$(GO) test -count=1 ./conformance/...
 
-# Prints one line and passes where Python 3.11 is missing.
-python:
-	@if ! python3.11 -c 'import venv, ensurepip' 2>/dev/null; then echo "python: skipped: python3.11 has no venv"; exit; fi; \
-	set -e; python3.11 -m venv bin/venv; bin/venv/bin/python -m pip install -q --disable-pip-version-check pytest mypy numpy; \
-	for package in integrations/*/pyproject.toml; do \
-		echo "$$(dirname "$$package")"; \
-		(cd "$$(dirname "$$package")" && ../../bin/venv/bin/python -m pytest -q -p no:cacheprovider && ../../bin/venv/bin/python -m mypy --cache-dir /dev/null); \
-	done
+# These two print one line and pass where they miss Python 3.11, gcc or a package index.
+integrations:
+	integrations/test.sh bin/venv
 
-# Prints one line and passes where Python 3.11 or gcc are missing.
 e2e:
 	$(GO) test -tags e2e -count=1 -v -timeout 30m ./e2e
 
-e2e-install:
-	$(GO) test -tags e2e -run '^$$' ./e2e
 # The page of errors and its figures, from the bundled measurements.
 accuracy:
 	$(GO) run ./accuracy/internal/page docs

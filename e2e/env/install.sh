@@ -7,7 +7,8 @@
 #   FOLDER/models   tiny-dense, tiny-moe
 #
 # Needs python3.11 with venv, gcc, nm, readelf and libnuma. What is up to date stays; the plug-in is
-# installed anew each time. Packages come from wherever pip is configured to get them.
+# installed anew each time, which needs no network. Packages come from wherever pip is configured to
+# get them; exits with 3 if they cannot be had there.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -17,13 +18,26 @@ stamp=$(cat "$here"/install.sh "$here"/requirements*.txt "$here"/*.py "$here"/tr
 
 pip() { "$venv/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }
 
+fetch() { # pip install option...
+	pip install --no-compile "$@" && return
+	exit 3
+}
+
+# Fails within seconds where there is no index; pip itself would try for minutes.
+find_index() {
+	local found
+	found=$(mktemp -d)
+	fetch --retries 0 --timeout 20 --no-deps --target "$found" typing_extensions
+	rm -rf "$found"
+}
+
 # Build from a copy: setuptools leaves its build folders beside the sources.
 install_copy() { # SOURCE [pip option...]
 	local copy
 	copy=$(mktemp -d)
 	cp -r "$1/." "$copy"
 	shift
-	pip install --no-deps --no-compile --upgrade --force-reinstall "$@" "$copy"
+	pip install --no-build-isolation --no-index --no-deps --no-compile --upgrade --force-reinstall "$@" "$copy"
 	rm -rf "$copy"
 }
 
@@ -33,8 +47,9 @@ flock 9
 if [ "$(cat "$folder/stamp" 2>/dev/null)" != "$stamp" ]; then
 	rm -rf "$venv" "$folder/interp" "$folder/models" "$folder/stamp"
 	python3.11 -m venv "$venv"
-	pip install --no-deps --no-compile -r "$here/requirements-pinned.txt"
-	pip install --no-compile -r "$here/requirements.txt"
+	find_index
+	fetch --no-deps -r "$here/requirements-pinned.txt"
+	fetch -r "$here/requirements.txt"
 	site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
 	rm -rf "$site"/triton/backends/nvidia/bin "$site"/triton/backends/nvidia/lib/cupti # 0.5 GB that no CPU runs
 	"$venv/bin/python" "$here/cuda_stubs.py" "$site"
