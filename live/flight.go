@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"github.com/reprise-sim/reprise/live/wire"
@@ -127,15 +128,21 @@ func (l *loop) headerOf(f *flight) http.Header {
 
 // saltOf is what keeps a call's part of the prefix caches apart (spec/live.md A.4).
 func (l *loop) saltOf(t *trace.Task) string {
-	const longest = 1024 // that vLLM takes
 	switch l.CacheSalt {
 	case SaltTask:
-		if salt := fmt.Sprintf("%s/%d/%s", l.Run, l.repetition, t.ID); len(salt) <= longest {
-			return salt
-		}
-		return fmt.Sprintf("%s/%d/%016x", l.Run, l.repetition, token.Identity(t.ID))
+		return salt(l.Run, strconv.Itoa(l.repetition), t.ID)
 	case SaltRun:
-		return fmt.Sprintf("%s/%d", l.Run, l.repetition)
+		return salt(l.Run, strconv.Itoa(l.repetition))
 	}
 	return ""
+}
+
+// salt makes one word of parts. vLLM 0.32 refuses salts of more than 128 characters, and
+// those with certain characters in them.
+func salt(parts ...string) string {
+	word := strings.Join(parts, ":")
+	if len(word) > 128 || strings.ContainsAny(word, "@/\\\x00") {
+		return fmt.Sprintf("%016x", token.Identity(word))
+	}
+	return word
 }

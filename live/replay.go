@@ -179,7 +179,7 @@ func (r *Replay) ask(ctx context.Context) error {
 
 // prober asks one server.
 func (r *Replay) prober(url string) *probe.Prober {
-	p := &probe.Prober{Client: r.client, URL: url, Header: r.header, Salt: r.settings.Run + "/probe"}
+	p := &probe.Prober{Client: r.client, URL: url, Header: r.header, Salt: salt(r.settings.Run, "probe")}
 	for _, name := range []string{r.settings.Model, r.source.Header().Model} {
 		if name != "" {
 			p.Models = append(p.Models, name)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"strings"
 )
 
 // completionRequest is the body of /v1/completions, as far as it matters.
@@ -203,6 +204,8 @@ func (s *Server) admit(j *job, model string, n *int) *refusal {
 		return bad("max_tokens must be at least 1, got %d.", j.most)
 	case n != nil && *n != 1:
 		return bad("n must be 1")
+	case len(j.salt) > 128 || strings.ContainsAny(j.salt, "@/\\\x00"):
+		return bad("Parameter 'cache_salt' must be at most 128 characters and must not contain '@', '/', '\\\\', or NUL.")
 	}
 	return s.inVocabulary(j.prompt)
 }
