@@ -104,6 +104,9 @@ type Experts struct {
 // origin. Absent moments are NaN.
 type Recorded struct {
 	StartMs, FirstTokenMs, EndMs float64
+	// IDs says where the token ids of a call came from: "server" if they came with its
+	// answer; one word for input and output, or two with a + between; "" if nobody said.
+	IDs string
 }
 
 // Task is what arrives as one and holds one slot.
@@ -162,6 +165,8 @@ type Header struct {
 	Tokenizer string
 	Template  string
 	Source    Origin
+	// Incomplete says what is missing in a recording, "" if nothing is known to be.
+	Incomplete string
 }
 
 // Origin says where a native trace came from.

@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/reprise-sim/reprise/trace/internal/jsonrow"
 )
@@ -51,6 +52,8 @@ func SniffNative(head []byte) bool {
 type nativeFormat struct {
 	heads map[*Input]Header
 	first *Input // whose header was read first
+	// missing is what the headers say is missing in recordings.
+	missing []string
 }
 
 func (f *nativeFormat) Name() string { return Native }
@@ -71,14 +74,17 @@ func (f *nativeFormat) Begin(first []byte, at Place) (bool, error) {
 	if f.first == nil {
 		f.first = at.File
 	}
-	h.Source = f.heads[f.first].Source
+	if h.Incomplete != "" && !slices.Contains(f.missing, h.Incomplete) {
+		f.missing = append(f.missing, h.Incomplete)
+	}
+	h.Source, h.Incomplete = f.heads[f.first].Source, f.heads[f.first].Incomplete
 	if h != f.heads[f.first] {
 		return false, fmt.Errorf("%v: the header differs from that of %s", at, f.first.Name())
 	}
 	return true, nil
 }
 
-var headerFields = []string{"schema", "version", "block_size", "ids", "ids_cover", "model", "tokenizer", "template", "source"}
+var headerFields = []string{"schema", "version", "block_size", "ids", "ids_cover", "model", "tokenizer", "template", "source", "incomplete"}
 
 // readHeader reads a header line.
 func readHeader(s *jsonrow.Scanner) Header {
@@ -108,6 +114,8 @@ func readHeader(s *jsonrow.Scanner) Header {
 			h.Template = string(s.Text(wantText))
 		case "source":
 			h.Source = readOrigin(s)
+		case "incomplete":
+			h.Incomplete = string(s.Text(wantText))
 		}
 	}
 	s.Close()

@@ -10,7 +10,7 @@ import (
 
 var (
 	expertFields   = []string{"key", "from", "holes"}
-	recordedFields = []string{"start_ms", "first_token_ms", "end_ms"}
+	recordedFields = []string{"start_ms", "first_token_ms", "end_ms", "ids"}
 )
 
 // detail reads one of the rarer fields.
@@ -99,6 +99,8 @@ func (r *nativeReader) recorded(slab *Slab) *Recorded {
 			rec.FirstTokenMs = s.Time(wantMs)
 		case "end_ms":
 			rec.EndMs = s.Time(wantMs)
+		case "ids":
+			rec.IDs = slab.Text(s.Text(wantText))
 		}
 	}
 	return rec

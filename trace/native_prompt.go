@@ -3,6 +3,7 @@ package trace
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/reprise-sim/reprise/token"
 )
@@ -121,6 +122,10 @@ func (r *nativeReader) Describe(h *Header, report *Report) error {
 		h.Depth = Blocks
 	case r.prompts[Tokens] > 0:
 		h.Depth = Tokens
+	}
+	if len(f.missing) > 0 {
+		h.Incomplete = strings.Join(f.missing, "; ")
+		report.Notes = append(report.Notes, "the recording is incomplete: "+h.Incomplete)
 	}
 	if n := r.prompts[Lengths]; n > 0 && h.Depth != Lengths {
 		report.Notes = append(report.Notes, fmt.Sprintf("%d of %d prompts are known by their length only: what is new in them is shared with nobody", n, report.Calls))

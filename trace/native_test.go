@@ -27,6 +27,8 @@ func anyTrace(t *rapid.T, grid float64) (trace.Header, []*trace.Task) {
 		IDsCover:  rapid.SampledFrom([]string{"", trace.CoverStarted, trace.CoverFull}).Draw(t, "cover"),
 		Model:     rapid.SampledFrom([]string{"", "a \"model\"\n"}).Draw(t, "model"),
 		Source:    trace.Origin{Digest: rapid.SampledFrom([]string{"", "sha256:ab"}).Draw(t, "digest")},
+
+		Incomplete: rapid.SampledFrom([]string{"", "2 calls were in flight"}).Draw(t, "incomplete"),
 	}
 	var tasks []*trace.Task
 	for i := range rapid.IntRange(1, 6).Draw(t, "tasks") {
@@ -169,7 +171,7 @@ func anyDetails(t *rapid.T) *trace.Details {
 		d.Args, d.Result = json.RawMessage(`{"a":[1,2.50,"x y"]}`), json.RawMessage(`null`)
 	}
 	if rapid.Bool().Draw(t, "recorded") {
-		d.Recorded = &trace.Recorded{StartMs: math.NaN(), FirstTokenMs: rapid.Float64Range(0, trace.MaxMs).Draw(t, "first"), EndMs: 7}
+		d.Recorded = &trace.Recorded{StartMs: math.NaN(), FirstTokenMs: rapid.Float64Range(0, trace.MaxMs).Draw(t, "first"), EndMs: 7, IDs: "client+server"}
 	}
 	return d
 }

@@ -75,6 +75,7 @@ func (w *Writer) begin() error {
 		w.line.Optional("digest", h.Source.Digest)
 		w.line.Shut('}')
 	}
+	w.line.Optional("incomplete", h.Incomplete)
 	text, err := w.line.End()
 	if err == nil {
 		_, err = w.out.Write(text)
@@ -225,7 +226,7 @@ func (w *Writer) experts(e *Experts) {
 
 // recorded writes what the recording saw.
 func (w *Writer) recorded(r *Recorded) {
-	if r == nil || math.IsNaN(r.StartMs) && math.IsNaN(r.FirstTokenMs) && math.IsNaN(r.EndMs) {
+	if r == nil || math.IsNaN(r.StartMs) && math.IsNaN(r.FirstTokenMs) && math.IsNaN(r.EndMs) && r.IDs == "" {
 		return
 	}
 	w.line.Open("recorded", '{')
@@ -237,5 +238,6 @@ func (w *Writer) recorded(r *Recorded) {
 			w.line.Time(m.name, m.ms)
 		}
 	}
+	w.line.Optional("ids", r.IDs)
 	w.line.Shut('}')
 }

@@ -157,7 +157,7 @@ func describe(b *strings.Builder, cmd *cobra.Command) {
 		if sub.Hidden || sub.Name() == "help" || sub.Name() == "completion" {
 			continue
 		}
-		if !sub.HasSubCommands() {
+		if !sub.HasSubCommands() || sub.HasLocalFlags() {
 			text := sub.Long
 			if text == "" {
 				text = sub.Short + "."

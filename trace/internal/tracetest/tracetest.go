@@ -149,6 +149,7 @@ func details(b *strings.Builder, d *trace.Details) {
 		say("recorded from", r.StartMs, !math.IsNaN(r.StartMs))
 		say("first token", r.FirstTokenMs, !math.IsNaN(r.FirstTokenMs))
 		say("to", r.EndMs, !math.IsNaN(r.EndMs))
+		say("ids from", r.IDs, r.IDs != "")
 	}
 }
 
