@@ -10,13 +10,23 @@ import (
 
 // samplingFields are the members of requests that say how to sample and when to
 // stop, of all APIs together.
-var samplingFields = []string{
-	"temperature", "top_p", "top_k", "min_p", "n", "best_of", "seed", "max_tokens", "max_completion_tokens", "max_output_tokens",
-	"min_tokens", "ignore_eos", "stop", "stop_sequences", "stop_token_ids", "frequency_penalty", "presence_penalty",
-	"repetition_penalty", "length_penalty", "logit_bias", "logprobs", "top_logprobs", "prompt_logprobs", "echo", "suffix",
-	"allowed_token_ids", "bad_words", "response_format", "structured_outputs", "guided_json", "guided_regex", "guided_choice",
-	"guided_grammar", "text", "tool_choice", "parallel_tool_calls", "reasoning_effort", "reasoning", "thinking", "stream",
-	"skip_special_tokens", "truncate_prompt_tokens", "cache_salt", "priority", "truncation",
+var samplingFields = setOf(
+	"temperature", "top_p", "top_k", "min_p", "n", "best_of", "seed", "max_tokens", "max_completion_tokens",
+	"max_output_tokens", "min_tokens", "ignore_eos", "stop", "stop_sequences", "stop_token_ids", "frequency_penalty",
+	"presence_penalty", "repetition_penalty", "length_penalty", "logit_bias", "logprobs", "top_logprobs",
+	"prompt_logprobs", "echo", "suffix", "allowed_token_ids", "bad_words", "response_format", "structured_outputs",
+	"guided_json", "guided_regex", "guided_choice", "guided_grammar", "text", "tool_choice", "parallel_tool_calls",
+	"reasoning_effort", "reasoning", "thinking", "stream", "skip_special_tokens", "truncate_prompt_tokens",
+	"cache_salt", "priority", "truncation",
+)
+
+// setOf is a set of names.
+func setOf(names ...string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
 }
 
 // sampling is the members of a request that say how to sample.
@@ -26,12 +36,13 @@ func sampling(body gjson.Result) json.RawMessage {
 	if inner := body.Get("sampling_params"); inner.IsObject() { // of vLLM's generate
 		from = inner
 	}
-	for _, name := range samplingFields {
-		if v := from.Get(name); v.Exists() && v.Type != gjson.Null {
+	from.ForEach(func(key, v gjson.Result) bool {
+		if v.Type != gjson.Null && samplingFields[key.Str] {
 			b.WriteByte(separator(&b))
-			b.WriteString(`"` + name + `":` + v.Raw)
+			b.WriteString(key.Raw + ":" + v.Raw)
 		}
-	}
+		return true
+	})
 	return closed(&b)
 }
 
@@ -72,7 +83,7 @@ func RedactSampling(s json.RawMessage) json.RawMessage {
 
 // secretFields are members of tool descriptions that give access to something
 // (OpenAI's and Anthropic's MCP tools).
-var secretFields = map[string]bool{"authorization": true, "authorization_token": true, "headers": true, "api_key": true, "token": true}
+var secretFields = setOf("authorization", "authorization_token", "headers", "api_key", "token")
 
 // withoutSecrets is v without members that give access to something.
 func withoutSecrets(v gjson.Result) json.RawMessage {
