@@ -21,6 +21,9 @@ type Service interface {
 	Settle(nowMs float64, ended func(Ended)) error
 	// Start makes the decisions of nowMs.
 	Start(nowMs float64) error
+	// Cancel ends a request that is open, wherever it is, at nowMs: an instant that has
+	// been settled and whose decisions have not been made.
+	Cancel(row int32, status metrics.Status, reason string, nowMs float64) error
 	// Kept is the number of requests that wait in the placement.
 	Kept() int
 

@@ -25,9 +25,20 @@ func (o *onWay) push(u underway) {
 	*o = slices.Insert(*o, at, u)
 }
 
-func (o *onWay) pop() underway {
-	u := (*o)[0]
-	*o = slices.Delete(*o, 0, 1)
+func (o *onWay) pop() underway { return o.take(0) }
+
+// remove takes out the request of a row and says where it was going.
+func (o *onWay) remove(row int32) (target int32, ok bool) {
+	i := slices.IndexFunc(*o, func(u underway) bool { return u.request.Row == row })
+	if i < 0 {
+		return 0, false
+	}
+	return o.take(i).target, true
+}
+
+func (o *onWay) take(i int) underway {
+	u := (*o)[i]
+	*o = slices.Delete(*o, i, i+1)
 	return u
 }
 

@@ -132,6 +132,17 @@ func (r *Row) Tokens(from int, n int32) {
 	r.run = run{from, n}
 }
 
+// Runs visits the runs of output tokens that have been noted and not resolved, in
+// order: n tokens, one a pass, from pass from on.
+func (r *Row) Runs(visit func(from int, n int32)) {
+	for _, n := range r.runs {
+		visit(n.from, n.n)
+	}
+	if r.run.n > 0 {
+		visit(r.run.from, r.run.n)
+	}
+}
+
 // QueueMs is the wait for the first admission.
 func (r *Row) QueueMs() float64 { return r.AdmitMs - r.SubmitMs }
 

@@ -255,6 +255,11 @@ func (l *Loop) close(reason workload.Reason) error {
 	if reason == workload.TimeCap {
 		atMs = l.CapMs
 	}
+	return l.abandon(reason, atMs)
+}
+
+// abandon ends what is open at atMs and hands out the rest.
+func (l *Loop) abandon(reason workload.Reason, atMs float64) error {
 	for _, in := range l.Service.Instances() {
 		if err := in.Finish(atMs); err != nil {
 			return err
