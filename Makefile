@@ -13,7 +13,7 @@
 GO       ?= go
 FUZZTIME ?= 10s
 COMMIT   := $(shell git describe --always --abbrev=40 --dirty --exclude '*' 2>/dev/null)
-CONCURRENT = ./cluster/... ./simulate/... ./trace/... ./record/... ./live/... ./rundir/... ./config/... ./cmd/...
+CONCURRENT = ./cluster/... ./simulate/... ./trace/... ./record/... ./live/... ./rundir/... ./config/... ./cmd/... ./serve/...
 
 .PHONY: build test lint docs bench fuzz race conformance accuracy integrations e2e
 

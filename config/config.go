@@ -32,6 +32,7 @@ type Config struct {
 
 	repeats *repeated     // set if the configuration is that of an earlier run
 	memory  string        // what followed from the memory of the GPU, in a line; "" if nothing did
+	served  bool          // calls come from outside, not from a trace
 	reading *keys.Reading // nil if nobody wrote the configuration down
 }
 
@@ -69,7 +70,11 @@ func Defaults() Config {
 // whole path of its key.
 func (c *Config) Resolve() error {
 	var p setting.Problems
-	under(&p, "trace", c.Trace.Validate())
+	if !c.served {
+		under(&p, "trace", c.Trace.Validate())
+	} else {
+		p.Check(!c.Output.Trace, "output.trace", true, "false: a served run has no trace that it could write with other times")
+	}
 	under(&p, "arrival", c.Arrival.Validate())
 	add(&p, c.fitMemory())
 	under(&p, "engine", engine.Resolve(&c.Engine))

@@ -24,7 +24,7 @@ func (s *Simulation) info(end simulate.End) (*rundir.Info, error) {
 		Seed:         c.Seed,
 		Rules:        c.Engine.Rules,
 		LatencyModel: s.model.Name(), LatencySource: source(s.model, s.shares()),
-		Traces: []rundir.Trace{rundir.TraceOf(s.trace)},
+		Traces: s.traceInfos(),
 		Config: text,
 	}, nil
 }
@@ -63,6 +63,14 @@ func seenFrom(dir, path string) string {
 		return filepath.ToSlash(relative)
 	}
 	return to
+}
+
+// traceInfos are what run.json says of the input; a served run has none.
+func (s *Simulation) traceInfos() []rundir.Trace {
+	if s.trace == nil {
+		return []rundir.Trace{}
+	}
+	return []rundir.Trace{rundir.TraceOf(s.trace)}
 }
 
 // traceNotes are remarks on a trace.

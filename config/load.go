@@ -19,6 +19,8 @@ type Sources struct {
 	Set   []string // key=value arguments, from left to right
 	// OnUnroutable in place of cluster.on_unroutable; "": leave it.
 	OnUnroutable string
+	// Served: the configuration is for a server, which needs no trace.
+	Served bool
 }
 
 // repeated is the run that a run.json tells to repeat.
@@ -31,6 +33,7 @@ type repeated struct {
 // with it, as [keys.Problems], or says why the file cannot be read.
 func Load(s Sources) (*Config, error) {
 	c := Defaults()
+	c.served = s.Served
 	c.reading = keys.Read(&c, isPlanned)
 	if s.File != "" {
 		if err := c.load(s.File); err != nil {

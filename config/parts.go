@@ -12,8 +12,8 @@ import (
 	"github.com/reprise-sim/reprise/workload"
 )
 
-// prepare makes the parts, cheap refusals first.
-func (s *Simulation) prepare() (err error) {
+// begin makes the parts that need no trace.
+func (s *Simulation) begin() (err error) {
 	c := s.config
 	if err := c.Resolve(); err != nil {
 		return err
@@ -29,6 +29,15 @@ func (s *Simulation) prepare() (err error) {
 		return inSection("latency", err)
 	}
 	_, s.ranges = c.buckets()
+	return nil
+}
+
+// prepare makes the parts, cheap refusals first.
+func (s *Simulation) prepare() (err error) {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	c := s.config
 	if s.trace, err = c.Trace.Open(); err != nil {
 		return inSection("trace", err)
 	}

@@ -19,19 +19,26 @@ func (s *Simulation) checkRouters() error {
 	if s.trace.Header().Depth == trace.Lengths {
 		missing |= routing.Content
 	}
-	if _, ok := s.price()(1); !ok {
-		missing |= routing.Prices
-	}
-	var p setting.Problems
-	p.Under("cluster.router", c.Cluster.Router.Without(missing))
-	p.Under("cluster.global_router", c.Cluster.GlobalRouter.Without(missing))
-	if err := p.Err(); err != nil {
+	if err := s.checkNeeds(missing); err != nil {
 		return err
 	}
 	if _, homebound := routing.NewGlobal(c.Cluster.GlobalRouter).(routing.Homebound); !homebound || c.Cluster.OnUnroutable == unroutableReject {
 		return nil
 	}
 	return s.checkRoutable()
+}
+
+// checkNeeds refuses policies that look at what is missing, or at prices if the latency
+// model has none.
+func (s *Simulation) checkNeeds(missing routing.Needs) error {
+	c := s.config
+	if _, ok := s.price()(1); !ok {
+		missing |= routing.Prices
+	}
+	var p setting.Problems
+	p.Under("cluster.router", c.Cluster.Router.Without(missing))
+	p.Under("cluster.global_router", c.Cluster.GlobalRouter.Without(missing))
+	return p.Err()
 }
 
 // logsRouting is whether decisions are written down.

@@ -104,8 +104,14 @@ func (s *Simulation) run(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	loop := time.Since(began) - output
-	summary, err := s.tally.Summary(s.facts(end))
+	facts := metrics.Run{InTrace: int64(s.calls), NotReleased: s.driver.NotReleased()}
+	return s.result(end, s.loop.Service.Instances(), facts, time.Since(began)-output, output)
+}
+
+// result is what is left of a run that has ended; loop and output are real time.
+func (s *Simulation) result(end simulate.End, instances []*cluster.Instance, facts metrics.Run, loop, output time.Duration) (*Result, error) {
+	s.account(&facts, end, instances)
+	summary, err := s.tally.Summary(facts)
 	if err != nil {
 		return nil, err
 	}
@@ -132,14 +138,9 @@ func (s *Simulation) run(ctx context.Context) (*Result, error) {
 // milliseconds is a duration in ms, to the µs.
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// facts are what the loop knows of the run that has ended.
-func (s *Simulation) facts(end simulate.End) metrics.Run {
-	run := metrics.Run{
-		LatencyModel: s.model.Name(),
-		InTrace:      int64(s.calls),
-		NotReleased:  s.driver.NotReleased(),
-	}
-	instances := s.loop.Service.Instances()
+// account adds what the instances have done to the facts of a run.
+func (s *Simulation) account(run *metrics.Run, end simulate.End, instances []*cluster.Instance) {
+	run.LatencyModel = s.model.Name()
 	for _, in := range instances {
 		run.Uses = append(run.Uses, in.Use())
 	}
@@ -147,7 +148,6 @@ func (s *Simulation) facts(end simulate.End) metrics.Run {
 		WorkerSeconds: float64(float64(len(instances)) * end.ClockMs / 1000),
 		GPUs:          s.config.Engine.TensorParallelSize * s.config.Engine.DPSize,
 	}
-	return run
 }
 
 // Abort drops the files of the run. It may be called by any goroutine while Run

@@ -25,7 +25,7 @@ the same simulation.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nSee: %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(newSimulate(), newReplay(), newRecord(), newExplain(), newTrace(), newLatency(), newFit(), newCatalog(), newSchema(), newVersion())
+	root.AddCommand(newSimulate(), newReplay(), newRecord(), newServe(), newExplain(), newTrace(), newLatency(), newFit(), newCatalog(), newSchema(), newVersion())
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" { // it comes with the library, and takes any word

@@ -16,10 +16,10 @@ const shownServer = "http://localhost:8000"
 
 // withServer puts its URL into $SERVER.
 func withServer(env *testscript.Env) error {
-	return serve(env, "SERVER", livetest.Options{Plugin: true, CachedCount: true, Times: true, PerOutput: time.Millisecond})
+	return startServer(env, "SERVER", livetest.Options{Plugin: true, CachedCount: true, Times: true, PerOutput: time.Millisecond})
 }
 
-func serve(env *testscript.Env, name string, o livetest.Options) error {
+func startServer(env *testscript.Env, name string, o livetest.Options) error {
 	url, stop, err := livetest.Start(livetest.New(o))
 	if err != nil {
 		return err
