@@ -26,6 +26,9 @@ type Instance struct {
 	ledger    *metrics.Ledger
 	passes    PassObserver // nil: nobody
 	oneEnd    [1]float64   // scratch of lastEnd
+	// singly: each pass is decided by itself; preempted counts for the one to come.
+	singly    bool
+	preempted int
 	// draining: it takes no requests and serves no blocks any more.
 	draining bool
 	// everyPass: somebody wants to look after each pass.
@@ -76,13 +79,16 @@ type Equipment struct {
 	HostMs    float64 // host time added to each pass
 	Ledger    *metrics.Ledger
 	Passes    PassObserver // is told every pass; nil: nobody
+	// Singly makes Passes be told one pass at a time, with what stood behind its
+	// decision. Results are the same.
+	Singly bool
 }
 
 // NewInstance is an idle instance.
 func NewInstance(bucket, id int32, e Equipment) *Instance {
 	return &Instance{
 		bucket: bucket, id: id, rank: e.Rank, depth: e.Rank.Depth(), blockSize: int32(max(e.BlockSize, 1)),
-		model: e.Model, hostMs: e.HostMs, ledger: e.Ledger, passes: e.Passes,
+		model: e.Model, hostMs: e.HostMs, ledger: e.Ledger, passes: e.Passes, singly: e.Singly,
 		nowMs: math.Inf(-1),
 	}
 }

@@ -35,3 +35,23 @@ func (in *Instance) Shares(dst []engine.Share) []engine.Share {
 	}
 	return dst
 }
+
+// Decision is what stood behind the last decided pass.
+type Decision struct {
+	AtMs      float64
+	Load      engine.Load // after it
+	Preempted int         // requests that lost their blocks to it
+}
+
+// Decision is for a [PassObserver] that is told one pass; see [Equipment].Singly.
+func (in *Instance) Decision() Decision { return Decision{in.nowMs, in.rank.Load(), in.preempted} }
+
+// countPreempted counts the requests that lose their blocks to the pass that is being
+// decided.
+func (in *Instance) countPreempted() {
+	for i := range in.fx.Events {
+		if in.fx.Events[i].Kind == engine.Preempted {
+			in.preempted++
+		}
+	}
+}

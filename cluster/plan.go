@@ -45,7 +45,7 @@ func (in *Instance) preview() bool {
 // draft prices at most limit passes of the stretch that comes next.
 func (in *Instance) draft(limit int) bool {
 	p := &in.plan
-	if in.err != nil || !in.rank.Stretch(limit, &p.stretch) {
+	if in.err != nil || in.singly || !in.rank.Stretch(limit, &p.stretch) {
 		return false
 	}
 	if p.buffer == nil {

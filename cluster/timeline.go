@@ -162,6 +162,7 @@ func (in *Instance) schedule() bool {
 	in.fx.Reset()
 	d := in.rank.Schedule(&in.pass, &in.fx)
 	in.apply(in.nowMs)
+	in.countPreempted()
 	in.look(in.decided, in.nowMs)
 	if d != engine.Decided {
 		in.sealed = in.decided > in.complete
@@ -177,6 +178,7 @@ func (in *Instance) schedule() bool {
 	in.log.Append(in.endMs, int32(in.pass.Continued))
 	in.decided++
 	in.observe(&in.pass.Cost, start, in.lastEnd())
+	in.preempted = 0
 	return true
 }
 

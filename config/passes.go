@@ -33,15 +33,11 @@ func (w *watch) Passes(in *cluster.Instance, first *latency.Pass, startMs float6
 	if !w.log {
 		return
 	}
-	p := *first
-	for _, endMs := range ends {
-		w.line(in, &p, startMs, endMs)
-		p.Advance(1)
-		startMs = endMs
-	}
+	w.line(in, first, startMs, ends[0])
 }
 
-// line writes down a pass: {"bucket":…,"instance":…,"step":…,"t_start_ns":…,…}.
+// line writes down a pass: {"bucket":…,"instance":…,"step":…,"t_sched_ns":…,…}, with the
+// fields that a server's log has. To decide takes no time here, nor does forcing.
 func (w *watch) line(in *cluster.Instance, p *latency.Pass, startMs, endMs float64) {
 	field := func(name string, v int64) {
 		w.text = append(w.text, name...)
@@ -50,6 +46,9 @@ func (w *watch) line(in *cluster.Instance, p *latency.Pass, startMs, endMs float
 	field(`{"bucket":`, int64(in.Bucket()))
 	field(`,"instance":`, int64(in.ID()))
 	field(`,"step":`, int64(w.step))
+	d := in.Decision()
+	field(`,"t_sched_ns":`, int64(math.Round(d.AtMs*1e6)))
+	field(`,"t_sched_end_ns":`, int64(math.Round(d.AtMs*1e6)))
 	field(`,"t_start_ns":`, int64(math.Round(startMs*1e6)))
 	field(`,"t_end_ns":`, int64(math.Round(endMs*1e6)))
 	w.text = append(w.text, `,"prefill":[`...)
@@ -60,7 +59,12 @@ func (w *watch) line(in *cluster.Instance, p *latency.Pass, startMs, endMs float
 	field(`,"decode_reqs":`, p.DecodeSeqs)
 	field(`,"decode_ctx_sum":`, p.DecodeContext)
 	field(`,"tokens":`, p.PrefillNew+p.DecodeNew)
-	w.text = append(w.text, "}\n"...)
+	field(`,"running":`, int64(d.Load.Running))
+	field(`,"waiting":`, int64(d.Load.Waiting))
+	field(`,"preempted":`, int64(d.Preempted))
+	w.text = append(w.text, `,"kv_usage":`...)
+	w.text = strconv.AppendFloat(w.text, float64(d.Load.BlocksUsed)/float64(max(1, d.Load.BlocksTotal)), 'g', -1, 64)
+	w.text = append(w.text, ",\"force_ns\":0}\n"...)
 	w.step++
 }
 

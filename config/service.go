@@ -97,7 +97,7 @@ func (s *Simulation) newPool(bucket int32, size int, service cluster.ServiceSetu
 			Rank: engine.New(&c.Engine), BlockSize: c.Engine.BlockSize, Model: s.model, HostMs: c.Latency.HostUs / 1000, Ledger: ledger,
 		}
 		if w := s.watch(); w != nil {
-			e.Passes = w
+			e.Passes, e.Singly = w, w.log
 		}
 		instances[i] = cluster.NewInstance(bucket, int32(i), e)
 	}
