@@ -8,6 +8,7 @@
 # make race    the tests of packages with goroutines, under the race detector
 # make integrations  the tests of the Python packages, without a server
 # make e2e     the tests on a real vLLM for CPUs (e2e/README.md)
+# make clients  real load tools, from the package index, against the simulated server
 # make conformance  the oracle cases, and those below REPRISE_ORACLE
 
 GO       ?= go
@@ -15,7 +16,7 @@ FUZZTIME ?= 10s
 COMMIT   := $(shell git describe --always --abbrev=40 --dirty --exclude '*' 2>/dev/null)
 CONCURRENT = ./cluster/... ./simulate/... ./trace/... ./record/... ./live/... ./rundir/... ./config/... ./cmd/... ./serve/...
 
-.PHONY: build test lint docs bench fuzz race conformance accuracy integrations e2e
+.PHONY: build test lint docs bench fuzz race conformance accuracy integrations e2e clients python e2e-install
 
 build:
 	$(GO) build -ldflags '-X main.commit=$(COMMIT)' -o bin/reprise ./cmd/reprise
@@ -45,6 +46,9 @@ fuzz:
 
 race:
 	$(GO) test -race $(CONCURRENT)
+
+clients:
+	REPRISE_CLIENTS=$${REPRISE_CLIENTS:-$${XDG_CACHE_HOME:-$$HOME/.cache}/reprise/clients} $(GO) test -count=1 -v -run RunsUnchanged ./serve
 
 conformance:
 	$(GO) test -count=1 ./conformance/...
