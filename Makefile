@@ -16,7 +16,7 @@ FUZZTIME ?= 10s
 COMMIT   := $(shell git describe --always --abbrev=40 --dirty --exclude '*' 2>/dev/null)
 CONCURRENT = ./cluster/... ./simulate/... ./trace/... ./record/... ./live/... ./rundir/... ./config/... ./cmd/... ./serve/...
 
-.PHONY: build test lint docs bench fuzz race conformance accuracy integrations e2e clients python e2e-install
+.PHONY: build test lint docs accuracy bench fuzz race conformance integrations clients e2e
 
 build:
 	$(GO) build -ldflags '-X main.commit=$(COMMIT)' -o bin/reprise ./cmd/reprise
