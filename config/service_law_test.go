@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/csv"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -21,6 +22,14 @@ import (
 	"github.com/reprise-sim/reprise/routing"
 	"github.com/reprise-sim/reprise/rundir"
 )
+
+// Every case writes the folders of several runs; -rapid.checks asks for more of them.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "40"); err != nil {
+		panic(err)
+	}
+	m.Run()
+}
 
 // section is a part of a configuration.
 type section map[string]any
