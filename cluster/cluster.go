@@ -73,6 +73,9 @@ type Setup struct {
 	// FrontMs is the time that every request takes from its routing to its instance,
 	// beside what the router takes.
 	FrontMs float64
+	// Blocks is told what happens to the blocks of instances, if there are Tiers (of any
+	// size, none at all included); nil: nobody.
+	Blocks BlockObserver
 	// Transfers is told each transfer between tiers that starts; nil: nobody.
 	Transfers func(*Transfer)
 }

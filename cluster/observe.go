@@ -55,3 +55,7 @@ func (in *Instance) countPreempted() {
 		}
 	}
 }
+
+// BlockObserver is told what happens to the blocks of an instance's pool, at the time
+// at which it happened. The event must not be kept.
+type BlockObserver func(in *Instance, e *engine.BlockEvent, atMs float64)

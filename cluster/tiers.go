@@ -33,6 +33,7 @@ type tiers struct {
 	ledger    *metrics.Ledger
 	price     func(tokens int64) (float64, bool)
 	loads     map[int32]*load // by row
+	blocks    BlockObserver   // nil: nobody
 }
 
 func newTiers(instances []*Instance, s *Setup) (*tiers, error) {
@@ -40,7 +41,7 @@ func newTiers(instances []*Instance, s *Setup) (*tiers, error) {
 		TierSettings: *s.Tiers,
 		dir:          kvcache.NewDirectory(len(instances), s.Tiers.HostBlocks, s.Tiers.Visibility),
 		net:          newNetwork(len(instances), s.Tiers.Wires, s.Transfers),
-		instances:    instances, ledger: s.Ledger, price: s.Price, loads: map[int32]*load{},
+		instances:    instances, ledger: s.Ledger, price: s.Price, loads: map[int32]*load{}, blocks: s.Blocks,
 	}
 	t.net.holds = t.holds
 	for i, in := range instances {
@@ -104,6 +105,9 @@ func (in *Instance) bring(nowMs float64, decided bool) error {
 
 // note takes in what happened to blocks of an instance.
 func (t *tiers) note(in *Instance, e *engine.BlockEvent, atMs float64) {
+	if t.blocks != nil {
+		t.blocks(in, e, atMs)
+	}
 	switch e.Kind {
 	case engine.Stored:
 		t.dir.Store(in.id, e.Words, e.From, e.To, atMs)

@@ -80,11 +80,11 @@ func (s *Simulation) newPool(bucket int32, size int, service cluster.ServiceSetu
 	setup := cluster.Setup{
 		Placement: routing.New(c.Cluster.Router, uint64(c.Seed)),
 		BlockSize: c.Engine.BlockSize, Ledger: ledger, Price: s.price(),
-		FrontMs: c.Latency.RequestUs / 1000, Transfers: s.options.Transfers,
+		FrontMs: c.Latency.RequestUs / 1000, Transfers: s.options.Transfers, Blocks: s.options.Blocks,
 	}
 	cache := &c.Cluster.Cache
 	looks := (setup.Placement.Needs() | service.Router.Needs()) & routing.Prefixes
-	if cache.Host() || cache.Remote() || looks != 0 || service.Log != nil {
+	if cache.Host() || cache.Remote() || looks != 0 || service.Log != nil || s.options.Blocks != nil {
 		bytes := 0.0
 		if c.Engine.KVCacheBytesPerToken != nil {
 			bytes = *c.Engine.KVCacheBytesPerToken

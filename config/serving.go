@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/reprise-sim/reprise/cluster"
@@ -75,6 +76,12 @@ func (v *Serving) ContextTokens() int {
 	}
 	return held
 }
+
+// Position is the place of an instance among all of them.
+func (v *Serving) Position(in *cluster.Instance) int { return slices.Index(v.service.Instances(), in) }
+
+// Instances is how many there are.
+func (v *Serving) Instances() int { return len(v.service.Instances()) }
 
 // Config is the configuration as resolved.
 func (v *Serving) Config() *Config { return v.run.config }

@@ -26,6 +26,8 @@ type Options struct {
 	Stepwise  bool        // go from instant to instant, as tests do, even where nothing happens
 	// Transfers is told each transfer between cache tiers that starts; nil: nobody.
 	Transfers func(*cluster.Transfer)
+	// Blocks is told what happens to KV blocks; nil: nobody.
+	Blocks cluster.BlockObserver
 	// Begun is told, before anything that may take long, how to drop what the run
 	// writes; see [Simulation.Abort].
 	Begun func(abort func() error)

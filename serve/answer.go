@@ -30,6 +30,9 @@ type piece struct {
 
 // serve hands a call over and writes what comes.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, c *call, d dialect) {
+	if e := s.options.Events; e != nil {
+		defer e.blocks.open(c)()
+	}
 	ticket, err := s.backend.Submit(c.offer(), c.finish)
 	if err != nil {
 		outOfService().answer(w)

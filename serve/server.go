@@ -26,6 +26,8 @@ type Options struct {
 	Version      string // of this program
 	BlockSize    int    // tokens of a KV block
 	Blocks       int    // KV blocks of an instance
+	// Events is told the content of calls; nil: nobody publishes it.
+	Events *KVEvents
 	// Now is the date that answers bear; nil: that of the wall clock.
 	Now func() time.Time
 }

@@ -12,7 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reprise-sim/reprise/cluster"
 	"github.com/reprise-sim/reprise/config"
+	"github.com/reprise-sim/reprise/engine"
 	"github.com/reprise-sim/reprise/rundir"
 	"github.com/reprise-sim/reprise/serve"
 	"github.com/reprise-sim/reprise/simulate"
@@ -25,6 +27,7 @@ type serveFlags struct {
 	output     int
 	vocabulary int
 	speed      float64
+	events     string
 	until      time.Duration
 	out        string
 	set        []string
@@ -62,6 +65,7 @@ Exit codes: 0 the server was ended, 1 it failed, 2 bad command line or configura
 	flags.IntVar(&f.output, "output-tokens", 256, "tokens of an answer whose request sets no limit")
 	flags.IntVar(&f.vocabulary, "vocabulary", 0, "number of token ids that are legal; 0: those of the tokenizer")
 	flags.Float64Var(&f.speed, "speed", 1, "simulated time per real time; 0: as fast as possible")
+	flags.StringVar(&f.events, "kv-events", "", "publish the KV blocks of instances over ZMQ, as vLLM does, at `tcp://HOST:PORT` and the ports behind it")
 	flags.DurationVar(&f.until, "for", 0, "end the server after this time; 0: at Ctrl-C")
 	flags.StringVar(&f.out, "out", "", "`DIR` for the files of the run, in place of output.dir")
 	flags.StringArrayVar(&f.set, "set", nil, "set a key of the configuration, `key=value`; again for more")
@@ -106,7 +110,13 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("--listen: %w", err)
 	}
 	defer listener.Close()
-	v, err := config.PrepareServing(c, config.Options{Tool: tool(), Overwrite: f.overwrite})
+	var v *config.Serving
+	var events *serve.KVEvents
+	options := config.Options{Tool: tool(), Overwrite: f.overwrite}
+	if f.events != "" {
+		options.Blocks = func(in *cluster.Instance, e *engine.BlockEvent, atMs float64) { events.Tell(v.Position(in), e, atMs) }
+	}
+	v, err = config.PrepareServing(c, options)
 	if errors.Is(err, rundir.ErrHoldsRun) {
 		return fmt.Errorf("%w: --overwrite", err)
 	}
@@ -117,7 +127,12 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		remark(cmd.ErrOrStderr(), v.Notes()...)
 		remark(cmd.ErrOrStderr(), fmt.Sprintf("serving %s on http://%s (Ctrl-C to end)", f.model, listener.Addr()))
 	}
-	end, err := f.serve(cmd.Context(), listener, v)
+	if f.events != "" {
+		if events, err = serve.NewKVEvents(cmd.Context(), f.events, v.Instances(), c.Engine.BlockSize); err != nil {
+			return errors.Join(fmt.Errorf("--kv-events: %w", err), v.Abort())
+		}
+	}
+	end, err := f.serve(cmd.Context(), listener, v, events)
 	if err != nil {
 		return fail(errors.Join(err, v.Abort()))
 	}
@@ -135,7 +150,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // serve answers requests until somebody ends the server.
-func (f *serveFlags) serve(parent context.Context, listener net.Listener, v *config.Serving) (simulate.End, error) {
+func (f *serveFlags) serve(parent context.Context, listener net.Listener, v *config.Serving, events *serve.KVEvents) (simulate.End, error) {
 	closing, now, stop := f.ends(parent)
 	defer stop()
 	c := v.Config()
@@ -143,7 +158,7 @@ func (f *serveFlags) serve(parent context.Context, listener net.Listener, v *con
 	server := serve.NewServer(backend, serve.Options{
 		Model: f.model, Vocabulary: f.vocabulary, ContextTokens: v.ContextTokens(), OutputTokens: f.output,
 		Priorities: c.Engine.VLLM.Policy == "priority", Seed: uint64(c.Seed), Version: build().String(),
-		BlockSize: c.Engine.BlockSize, Blocks: c.Engine.NumGPUBlocks,
+		BlockSize: c.Engine.BlockSize, Blocks: c.Engine.NumGPUBlocks, Events: events,
 	})
 	return serve.Listen(listener, server, backend, closing, now)
 }
