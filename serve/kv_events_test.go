@@ -165,7 +165,7 @@ func TestHashesOfEventsAreKeys(t *testing.T) {
 		case hashes := <-got:
 			for m := n; m > 0; m-- {
 				keys := token.IDs([]uint32{m, 2, 3, 4, 5, 6, 7, 8, 9}).Keys(nil, 4)
-				if len(hashes) == len(keys) && hashes[0] == uint64(keys[0]) && hashes[1] == uint64(keys[1]) {
+				if slices.Contains(keys, token.Key(hashes[0])) { // blocks may be told one by one
 					return
 				}
 			}
