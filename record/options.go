@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+
+	"github.com/reprise-sim/reprise/tokenize"
 )
 
 // Whether return_token_ids is added to requests.
@@ -17,7 +19,8 @@ const (
 
 // Where token ids come from that the server does not return with its answers.
 const (
-	IDsAuto   = "auto"   // the server's /tokenize
+	IDsAuto   = "auto"   // the server's /tokenize, else the local tokenizer
+	IDsLocal  = "local"  // the local tokenizer
 	IDsAnswer = "answer" // from nowhere: only ids that come with answers are kept
 )
 
@@ -30,6 +33,8 @@ type Options struct {
 	Journal string
 	Ask     string // one of the Ask constants; "" is AskAuto
 	IDs     string // one of the IDs constants; "" is IDsAuto
+	// Tokenizer is the local tokenizer, nil if there is none.
+	Tokenizer *tokenize.Model
 	// Redact keeps no text: no messages, no arguments or results of tools, no stop
 	// strings, no error messages.
 	Redact bool
@@ -49,8 +54,10 @@ func (o *Options) Validate() error {
 		return errors.New("journal: want a file")
 	case !slices.Contains([]string{"", AskAuto, AskAlways, AskNever}, o.Ask):
 		return fmt.Errorf("return-token-ids: %s: want %s, %s or %s", o.Ask, AskAuto, AskAlways, AskNever)
-	case !slices.Contains([]string{"", IDsAuto, IDsAnswer}, o.IDs):
-		return fmt.Errorf("ids: %s: want %s or %s", o.IDs, IDsAuto, IDsAnswer)
+	case !slices.Contains([]string{"", IDsAuto, IDsLocal, IDsAnswer}, o.IDs):
+		return fmt.Errorf("ids: %s: want %s, %s or %s", o.IDs, IDsAuto, IDsLocal, IDsAnswer)
+	case o.IDs == IDsLocal && o.Tokenizer == nil:
+		return errors.New("ids: local: want a tokenizer")
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/reprise-sim/reprise/record"
 	"github.com/reprise-sim/reprise/token"
+	"github.com/reprise-sim/reprise/tokenize"
 	"github.com/reprise-sim/reprise/trace"
 	"github.com/reprise-sim/reprise/trace/experts"
 )
@@ -95,6 +96,24 @@ func TestIDsComeFromTokenizeWhereAnswersHaveNone(t *testing.T) {
 	tasks, _, _ := s.finish()
 	if n := one(t, tasks); n.Input != nil || n.InputTokens == 0 || n.OutputTokens != 3 {
 		t.Errorf("want lengths only: %+v", n)
+	}
+}
+
+func TestIDsComeFromTheLocalTokenizerWhereTheServerHasNone(t *testing.T) {
+	m, err := tokenize.Open("../tokenize/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, &upstream{answer: "hello world"}, func(o *record.Options) { o.Tokenizer = m })
+	s.post("/v1/completions", `{"model":"m","prompt":"x y","stream":true}`)
+	tasks, _, _ := s.finish()
+	output, err := m.Encode("hello world", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := one(t, tasks)
+	if got := flat(n.Output); len(got) != len(output) || n.Details.Recorded.IDs != "local" || n.InputTokens == 0 {
+		t.Errorf("%v from %q, want %v", got, n.Details.Recorded.IDs, output)
 	}
 }
 

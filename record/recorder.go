@@ -59,6 +59,9 @@ func New(o Options) (*Recorder, error) {
 		o.Transport = transport()
 	}
 	start := &journal.Start{Upstream: public(o.Upstream), Started: time.Now().UTC().Format(time.RFC3339), Redacted: o.Redact}
+	if o.Tokenizer != nil {
+		start.Tokenizer, start.Template = o.Tokenizer.Digest(), o.Tokenizer.TemplateDigest()
+	}
 	w, err := journal.Create(o.Journal, start)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reprise-sim/reprise/record/internal/journal"
 	"github.com/reprise-sim/reprise/record/internal/wire"
+	"github.com/reprise-sim/reprise/tokenize"
 )
 
 const (
@@ -44,7 +45,7 @@ type unresolved struct {
 func newResolver(r *Recorder) *resolver {
 	s := &resolver{r: r}
 	s.ctx, s.stop = context.WithCancel(context.Background())
-	s.absent.Store(r.opts.IDs == IDsAnswer)
+	s.absent.Store(r.opts.IDs == IDsAnswer || r.opts.IDs == IDsLocal)
 	s.queue = make(chan unresolved, resolverQueue)
 	for range resolverWorkers {
 		s.workers.Go(func() {
@@ -61,7 +62,7 @@ func (s *resolver) pending() int { return int(s.open.Load()) }
 
 // resolve takes a call whose ids are to be found, if there is room.
 func (s *resolver) resolve(c *call, session string, found ids, coded *journal.IDs) {
-	if s.absent.Load() || c.request == nil || c.request.Broken || c.request.Batched {
+	if s.absent.Load() && s.local() == nil || c.request == nil || c.request.Broken || c.request.Batched {
 		return
 	}
 	s.mu.Lock()
@@ -74,6 +75,14 @@ func (s *resolver) resolve(c *call, session string, found ids, coded *journal.ID
 		s.open.Add(1)
 	default:
 	}
+}
+
+// local is the local tokenizer, nil if it is not to be used.
+func (s *resolver) local() *tokenize.Model {
+	if s.r.opts.IDs == IDsAnswer {
+		return nil
+	}
+	return s.r.opts.Tokenizer
 }
 
 // close waits until all ids are found or ctx ends. Nothing is taken any more.
@@ -99,13 +108,13 @@ func (s *resolver) close(ctx context.Context) {
 func (s *resolver) find(u unresolved) {
 	c, found := u.call, u.found
 	if found.inputFrom == "" {
-		if prompt := s.tokens(c, wire.TokenizePrompt(c.api, c.body)); agrees(prompt, c.reply.PromptTokens) {
-			found.input, found.inputFrom = prompt, journal.FromTokenize
+		if prompt, from := s.tokens(c, wire.TokenizePrompt(c.api, c.body)); agrees(prompt, c.reply.PromptTokens) {
+			found.input, found.inputFrom = prompt, from
 		}
 	}
 	if found.outputFrom == "" && c.request.Choices == 1 {
-		if output := s.output(c, found.input); output != nil {
-			found.output, found.outputFrom = output, journal.FromTokenize
+		if output, from := s.output(c, found.input); output != nil {
+			found.output, found.outputFrom = output, from
 		}
 	}
 	if found.inputFrom == u.found.inputFrom && found.outputFrom == u.found.outputFrom {
@@ -137,28 +146,41 @@ func agrees(ids []uint32, count int32) bool {
 // output finds the ids of an answer: what the conversation has behind the prompt once
 // the answer is in it, as far as the server has counted; that includes the token that
 // ended it, which no text shows. Without a count it is the text.
-func (s *resolver) output(c *call, prompt []uint32) []uint32 {
+func (s *resolver) output(c *call, prompt []uint32) (ids []uint32, from string) {
 	a := c.reply
 	if n := int(a.OutputTokens); n > 0 && prompt != nil {
-		whole := s.tokens(c, wire.TokenizeWhole(c.api, c.body, a.ChatMessage()))
+		whole, from := s.tokens(c, wire.TokenizeWhole(c.api, c.body, a.ChatMessage()))
 		if len(whole) >= len(prompt)+n && slices.Equal(whole[:len(prompt)], prompt) {
-			return whole[len(prompt) : len(prompt)+n]
+			return whole[len(prompt) : len(prompt)+n], from
 		}
 	}
 	if a.Text() == "" || len(a.Tools) > 0 {
-		return nil
+		return nil, ""
 	}
-	if text := s.tokens(c, wire.TokenizeText(c.request.Model, a.Text())); agrees(text, a.OutputTokens) {
-		return text
+	if text, from := s.tokens(c, wire.TokenizeText(c.request.Model, a.Text())); agrees(text, a.OutputTokens) {
+		return text, from
 	}
-	return nil
+	return nil, ""
 }
 
-// tokens asks the server's /tokenize, in the name of the client.
-func (s *resolver) tokens(c *call, body []byte) []uint32 {
-	if body == nil || s.absent.Load() {
-		return nil
+// tokens asks the server's /tokenize, else the local tokenizer, and says which.
+func (s *resolver) tokens(c *call, body []byte) (ids []uint32, from string) {
+	if body == nil {
+		return nil, ""
 	}
+	if !s.absent.Load() {
+		if ids := s.served(c, body); ids != nil {
+			return ids, journal.FromTokenize
+		}
+	}
+	if m := s.local(); m != nil {
+		return localTokens(m, body), journal.FromLocal
+	}
+	return nil, ""
+}
+
+// served asks the server's /tokenize, in the name of the client.
+func (s *resolver) served(c *call, body []byte) []uint32 {
 	ctx, cancel := context.WithTimeout(s.ctx, resolverPatience)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.r.upstream("/tokenize").String(), bytes.NewReader(body))
@@ -180,7 +202,7 @@ func (s *resolver) tokens(c *call, body []byte) []uint32 {
 	case http.StatusOK:
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
 		if !s.absent.Swap(true) {
-			s.r.opts.Log("the server has no /tokenize: calls without token ids keep their lengths only")
+			s.r.opts.Log("the server has no /tokenize: token ids that answers lack are those of the local tokenizer, if there is one")
 		}
 		return nil
 	default:

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-sim/reprise/record"
+	"github.com/reprise-sim/reprise/tokenize"
 )
 
 // recordFlags are the flags of `reprise record`.
@@ -24,6 +25,7 @@ type recordFlags struct {
 	out         string
 	ask         string
 	ids         string
+	tokenizer   string
 	redact      bool
 	overwrite   bool
 	keepJournal bool
@@ -64,13 +66,14 @@ Exit codes: 0 success, 1 the recording failed, 2 bad command line.`,
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "`ADDRESS` to listen at; port 0: any that is free")
 	flags.StringVarP(&f.out, "out", "o", "", "`FILE` for the trace; .gz and .zst are compressed")
 	flags.StringVar(&f.ask, "return-token-ids", record.AskAuto, "ask the server for token ids, `auto|always|never`; auto: if its /openapi.json has the field")
-	flags.StringVar(&f.ids, "ids", record.IDsAuto, "ids that answers lack, `auto|answer`; auto: from the server's /tokenize; answer: none")
+	flags.StringVar(&f.ids, "ids", record.IDsAuto, "ids that answers lack, `auto|local|answer`; auto: from the server's /tokenize, else as local; local: from --tokenizer; answer: none")
+	flags.StringVar(&f.tokenizer, "tokenizer", "", "`DIR` of a model, with its tokenizer.json")
 	flags.BoolVar(&f.redact, "redact", false, "keep no text: no messages, no arguments and results of tools")
 	flags.BoolVar(&f.overwrite, "overwrite", false, "replace the file if it exists")
 	flags.BoolVar(&f.keepJournal, "keep-journal", false, "keep the journal when the trace is there")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no remarks")
 	complete(cmd, "return-token-ids", oneOf(record.AskAuto, record.AskAlways, record.AskNever))
-	complete(cmd, "ids", oneOf(record.IDsAuto, record.IDsAnswer))
+	complete(cmd, "ids", oneOf(record.IDsAuto, record.IDsLocal, record.IDsAnswer))
 	cmd.AddCommand(newRecordFinish())
 	return cmd
 }
@@ -129,6 +132,11 @@ func (f *recordFlags) options(stderr io.Writer) (record.Options, error) {
 		return o, fmt.Errorf("--upstream: %w", err)
 	}
 	o.Upstream = u
+	if f.tokenizer != "" {
+		if o.Tokenizer, err = tokenize.Open(f.tokenizer); err != nil {
+			return o, fmt.Errorf("--tokenizer: %w", err)
+		}
+	}
 	if err := o.Validate(); err != nil {
 		return o, fmt.Errorf("--%w", err)
 	}
