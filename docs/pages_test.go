@@ -141,6 +141,15 @@ func TestEveryColumnIsExplained(t *testing.T) {
 	}
 }
 
+func TestEveryColumnOfALiveRunIsExplained(t *testing.T) {
+	text := page(t, "outputs.md")
+	for _, column := range rundir.LiveColumns() {
+		if !strings.Contains(text, "`"+column+"`") {
+			t.Errorf("outputs.md does not explain the column %s", column)
+		}
+	}
+}
+
 // Every key of the summary stands in the page, those that come in families by what
 // they have in common.
 func TestEveryFigureIsExplained(t *testing.T) {

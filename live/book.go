@@ -15,6 +15,7 @@ import (
 // simulation, and what only a live run has. It belongs to the goroutine of the loop.
 type book struct {
 	mode    force.Mode
+	stream  bool // answers come piece by piece
 	targets []*target
 
 	ledger metrics.Ledger
@@ -141,7 +142,11 @@ func (b *book) time(r *metrics.Row, f *flight, a *wire.Answer, status metrics.St
 		return
 	}
 	last := len(a.Chunks) - 1
-	r.FirstMs, r.LastMs = a.Chunks[0].AtMs, a.Chunks[last].AtMs
+	r.LastMs = a.Chunks[last].AtMs
+	if !b.stream {
+		return // nobody knows when the first came
+	}
+	r.FirstMs = a.Chunks[0].AtMs
 	switch {
 	case a.Chunks[0].N > 1:
 		r.SecondMs = r.FirstMs

@@ -127,7 +127,7 @@ func (r *Replay) newLoop(t trace.Trace, repetition int, d *rundir.Draft) (*loop,
 		return nil, err
 	}
 	runs := func(n *trace.Node) bool { return s.command(n) != "" }
-	l.book = &book{mode: r.mode, targets: l.targets.list, files: files, lives: map[int32]*rundir.LiveCall{}, gaps: make([]metrics.Gaps, len(r.servers)),
+	l.book = &book{mode: r.mode, stream: s.Stream, targets: l.targets.list, files: files, lives: map[int32]*rundir.LiveCall{}, gaps: make([]metrics.Gaps, len(r.servers)),
 		tally: metrics.NewTally(metrics.Setup{Buckets: []string{bucket}, SLA: s.SLA, ClosedLoop: s.Arrival.Mode == workload.ModeConcurrency}),
 		tasks: taskBook{open: map[*trace.Task]*openTask{}, pause: s.Arrival.Speedup, runs: runs, tools: s.Tools.Kind == PaceExecute}}
 	l.desk = newDesk(r.mode, func(p place, s *sheet) error { return r.write(l, p, s) })

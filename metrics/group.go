@@ -96,7 +96,7 @@ func (g *group) complete(r *Row, samples [figures]float64) error {
 	c.completed++
 	c.inputTokens += int64(r.InputTokens)
 	c.outputTokens += int64(r.OutputTokens)
-	if r.OutputTokens > 0 {
+	if !math.IsNaN(samples[ttft]) {
 		c.ttfts++
 		c.ttftSum += samples[ttft]
 	}

@@ -39,7 +39,7 @@ func (b *backlog) add(r *Row) {
 	}
 	b.last = r.ArrivalMs
 	leaves := r.FirstMs
-	if r.OutputTokens == 0 {
+	if r.OutputTokens == 0 || math.IsNaN(leaves) { // tokens of an answer that was not streamed have no times
 		leaves = r.EndMs
 	}
 	count(&b.arrived, b.bin(r.ArrivalMs))

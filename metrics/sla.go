@@ -41,9 +41,9 @@ func (s *SLA) Good(r *Row) bool {
 	}
 	ttft, e2e := r.TTFTMs(), r.E2EMs()
 	switch {
-	case s.TTFTMs != nil && ttft > *s.TTFTMs:
+	case s.TTFTMs != nil && !(ttft <= *s.TTFTMs): // one that nobody knows is not kept
 		return false
-	case s.ITLMs != nil && r.OutputTokens > 1 && (e2e-ttft)/float64(r.OutputTokens-1) > *s.ITLMs:
+	case s.ITLMs != nil && r.OutputTokens > 1 && !((e2e-ttft)/float64(r.OutputTokens-1) <= *s.ITLMs):
 		return false
 	case s.E2EMs != nil && e2e > *s.E2EMs:
 		return false

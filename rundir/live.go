@@ -77,6 +77,14 @@ var liveColumns = []column{
 	{"faithful", func(r *Record) any { return &r.Live.Faithful }},
 }
 
+// LiveColumns are the names of the columns that only live runs have.
+func LiveColumns() (names []string) {
+	for i := range liveColumns {
+		names = append(names, liveColumns[i].name)
+	}
+	return names
+}
+
 // LiveRequests starts per_request.csv with the columns of a live run.
 func (d *Draft) LiveRequests(r Routing) (*Requests, error) {
 	return d.requests(r, slices.Concat(columns, liveColumns))

@@ -70,6 +70,7 @@ func (f *replayFlags) addArrival(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.toolCommands, "tool-command", nil, "with --tools execute: shell command for a tool, `NAME=COMMAND`, *=COMMAND for all others; gets the recorded arguments as its input; again for more")
 	flags.StringVar(&f.think, "think", s.Think.String(), "how long human and idle waits take: recorded, none, `scaled:FACTOR`, fixed:MS")
 	flags.Float64Var(&s.Arrival.Speedup, "speedup", 1, "divides recorded times and every pause")
+	flags.StringVar(&s.Arrival.Turns, "turns", s.Arrival.Turns, "later calls of a task start when what they wait for has ended, or at their recorded starts whatever the server does: `after_previous|recorded`")
 	flags.IntVar(&f.concurrency, "concurrency", 0, "tasks in flight, in place of recorded times")
 	flags.DurationVar(&f.ramp, "ramp", 0, "with --concurrency: time over which the tasks are started")
 	flags.StringVar(&f.process, "arrival", "", "draw the tasks' arrivals: `"+strings.Join(arrival.Processes(), "|")+"`, in place of recorded times")
@@ -79,6 +80,7 @@ func (f *replayFlags) addArrival(cmd *cobra.Command) {
 	flags.IntVarP(&s.Repetitions, "repetitions", "n", s.Repetitions, "times the trace is replayed, one after the other")
 	flags.IntVar(&s.WarmupTasks, "warmup", 0, "tasks that are replayed before the first repetition and counted nowhere")
 	flags.Int64Var(&s.Seed, "seed", s.Seed, "of drawn arrivals and of routers")
+	complete(cmd, "turns", oneOf(workload.TurnsAfterPrevious, workload.TurnsRecorded))
 	complete(cmd, "arrival", oneOf(arrival.Processes()...))
 }
 
