@@ -65,7 +65,7 @@ func (t *perToken) Passes(_ *cluster.Instance, first *latency.Pass, _ float64, e
 	middle.Advance(int64(len(ends) / 2))
 	parts := t.model.Parts(&middle)
 	for g := range parts {
-		t.sum[g] += parts[g] * float64(len(ends)) * float64(first.DecodeSeqs)
+		t.sum[g] += float64(parts[g] * float64(len(ends)) * float64(first.DecodeSeqs))
 	}
 }
 

@@ -72,7 +72,7 @@ func plan(d *work.Deployment, g *hardware.GPU, s Settings) Breakdown {
 	}
 	others := b.Weights + b.Activations + b.Runtime + b.States
 	if s.Rule == OfFree {
-		b.Usable = others + s.Utilization*max(0, b.Total-others)
+		b.Usable = others + float64(s.Utilization*max(0, b.Total-others))
 	}
 	b.Cache = max(0, b.Usable-others)
 	b.BlockBytes = b.TokenBytes * float64(s.BlockSize)
@@ -104,7 +104,9 @@ func tooLarge(d *work.Deployment, g *hardware.GPU, s Settings, b Breakdown) erro
 // of what is not; of a pipeline the stage with the most layers and an end.
 func Weights(d *work.Deployment) float64 {
 	n, l := d.Model.Params(), d.Layout
-	bytes := func(c arch.Component, over int) float64 { return float64(n[c]) * d.Weights[c].Bytes / float64(over) }
+	bytes := func(c arch.Component, over int) float64 {
+		return float64(float64(n[c])*d.Weights[c].Bytes) / float64(over)
+	}
 	layers := bytes(arch.AttentionProj, l.TP) + bytes(arch.LatentDown, 1) + bytes(arch.MLP, l.TP) + bytes(arch.Router, 1) +
 		bytes(arch.SharedExperts, l.TP)
 	if d.Model.MoE() {
@@ -127,7 +129,7 @@ func TokenBytes(d *work.Deployment) float64 {
 	for i := range d.Model.Layers {
 		l := &d.Model.Layers[i]
 		if !bounded(&l.Attention) {
-			sum += float64(l.Count) * layerBytes(d, &l.Attention)
+			sum += float64(float64(l.Count) * layerBytes(d, &l.Attention))
 		}
 	}
 	return sum / float64(d.Layout.PP)
@@ -143,7 +145,7 @@ func layerBytes(d *work.Deployment, a *arch.Attention) float64 {
 	case a.Linear != nil:
 		return 0
 	case a.Latent != nil:
-		bytes := float64(a.CachedPerToken()) * d.Cache.Bytes
+		bytes := float64(float64(a.CachedPerToken()) * d.Cache.Bytes)
 		if x := a.Index; x != nil {
 			bytes += float64(x.Dim) + 4
 		}
@@ -163,9 +165,9 @@ func states(d *work.Deployment, s Settings) float64 {
 		l := &d.Model.Layers[i]
 		switch a := &l.Attention; {
 		case a.Linear != nil:
-			sum += float64(l.Count) * fp32 * float64(a.Linear.State()) / float64(d.Layout.TP)
+			sum += float64(float64(l.Count)*fp32*float64(a.Linear.State())) / float64(d.Layout.TP)
 		case bounded(a):
-			sum += float64(l.Count) * float64(a.Window+s.BlockSize) * layerBytes(d, a)
+			sum += float64(float64(l.Count) * float64(a.Window+s.BlockSize) * layerBytes(d, a))
 		}
 	}
 	return sum * float64(s.MaxSeqs) / float64(d.Layout.PP)
@@ -193,12 +195,12 @@ func activations(d *work.Deployment, s Settings) float64 {
 		width = max(width, float64(f.Width+f.SharedWidth)/float64(d.Layout.TP), float64(f.TopK*f.ExpertWidth)/float64(d.Layout.ExpertTP))
 	}
 	hidden, tokens := float64(d.Model.Hidden), float64(s.MaxTokens)
-	layer := bf16 * tokens * (3*width + 4*hidden)
-	sampling := residualsPerToken*bf16*tokens*hidden + bytesPerLogit*float64(s.MaxSeqs)*float64(d.Model.Vocab)
+	layer := bf16 * tokens * (float64(3*width) + float64(4*hidden))
+	sampling := float64(residualsPerToken*bf16*tokens*hidden) + float64(bytesPerLogit*float64(s.MaxSeqs)*float64(d.Model.Vocab))
 	return max(layer, sampling)
 }
 
 // runtime is what the driver and the collectives keep.
 func runtime(l work.Layout) float64 {
-	return contextBytes + bytesPerDoubling*math.Log2(float64(l.TP*l.DP*l.PP))
+	return contextBytes + float64(bytesPerDoubling*math.Log2(float64(l.TP*l.DP*l.PP)))
 }

@@ -67,15 +67,15 @@ func normalEquations(samples []Sample, trust []float64, p Prior) (normal [][]flo
 		for j := range n {
 			a := s.Parts[j] / s.Value
 			share[j] += a / float64(len(samples))
-			right[j] += trust[i] * a
+			right[j] += float64(trust[i] * a)
 			for k := range j + 1 {
-				normal[j][k] += float64(trust[i]*a) * (s.Parts[k] / s.Value)
+				normal[j][k] += float64(float64(trust[i]*a) * (s.Parts[k] / s.Value))
 			}
 		}
 	}
 	for j := range n {
 		// A part that hardly occurs is still tied to its prior a little.
-		pull := p.Strength * float64(len(samples)) * max(share[j], leastShare) * max(share[j], leastShare)
+		pull := float64(p.Strength * float64(len(samples)) * max(share[j], leastShare) * max(share[j], leastShare))
 		normal[j][j] += pull
 		right[j] += float64(pull * p.Weights[j])
 		for k := range j {
@@ -151,7 +151,7 @@ func Quantile(list []float64, q float64) float64 {
 	}
 	sorted := slices.Clone(list)
 	slices.SortFunc(sorted, cmp.Compare[float64])
-	at := q * float64(len(sorted)-1)
+	at := float64(q * float64(len(sorted)-1))
 	i := int(at)
 	if i+1 >= len(sorted) {
 		return sorted[len(sorted)-1]

@@ -80,5 +80,5 @@ func Wire(o *work.Op) float64 {
 
 // Ms is the time of a collective between the GPUs of o.
 func (m *Message) Ms(o *work.Op, g *hardware.GPU) float64 {
-	return m.LaunchMs + Wire(o)/(m.Efficiency*g.Between(o.Ranks))*1e3
+	return m.LaunchMs + float64(Wire(o)/(m.Efficiency*g.Between(o.Ranks))*1e3)
 }

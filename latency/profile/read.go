@@ -139,7 +139,7 @@ func (p *Operators) attentionLight(point []float64) float64 {
 	s := work.Sums{PrefillNew: point[0], PrefillBefore: point[1], DecodeSeqs: point[2], DecodeNew: point[2], DecodeContext: point[2] * (point[3] + 1)}
 	if point[0] > 0 {
 		s.PrefillSeqs = 1
-		s.PrefillPairs = point[0]*point[1] + point[0]*(point[0]+1)/2
+		s.PrefillPairs = float64(point[0]*point[1]) + float64(point[0]*(point[0]+1)/2)
 	}
 	us := 0.0
 	for _, o := range p.d.AttentionOps(&s, nil) {

@@ -74,7 +74,7 @@ func (s *Sites) except(m, n, k float64, without int) (float64, latency.Provenanc
 		if t.n == n && t.k == k {
 			return t.curve.At([]float64{m})
 		}
-		if d := ratio(t.n, n)*ratio(t.n, n) + ratio(t.k, k)*ratio(t.k, k); d <= farSquare {
+		if d := float64(ratio(t.n, n)*ratio(t.n, n)) + float64(ratio(t.k, k)*ratio(t.k, k)); d <= farSquare {
 			list = append(list, near{i, d})
 		}
 	}

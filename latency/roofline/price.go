@@ -14,7 +14,7 @@ var headOps = map[string]bool{"head": true, "sampler": true, "gather-logits": tr
 func (m *Model) add(o *work.Op, parts *Parts) {
 	times := float64(o.Times)
 	if o.Class.Communicates() {
-		ms := times * m.message(o).Ms(o, &m.gpu)
+		ms := float64(times * m.message(o).Ms(o, &m.gpu))
 		if headOps[o.Name] {
 			parts[Head] += ms
 		} else {
@@ -26,11 +26,11 @@ func (m *Model) add(o *work.Op, parts *Parts) {
 	t := law.Terms(o, &m.gpu)
 	switch {
 	case headOps[o.Name]:
-		parts[Head] += times * t.Ms()
+		parts[Head] += float64(times * t.Ms())
 	case o.Class == work.GEMM:
 		m.addProduct(t, times, parts)
 	default:
-		parts[groupOf[o.Class]] += times * t.Ms()
+		parts[groupOf[o.Class]] += float64(times * t.Ms())
 	}
 }
 
@@ -69,10 +69,10 @@ var groupOf = [work.Classes]Group{
 func (m *Model) addProduct(t kernel.Terms, times float64, parts *Parts) {
 	both := math.Sqrt(float64(t.Compute*t.Compute) + float64(t.Memory*t.Memory))
 	if both > 0 {
-		parts[Compute] += times * (t.Compute * t.Compute / both)
-		parts[Memory] += times * (t.Memory * t.Memory / both)
+		parts[Compute] += float64(times * (t.Compute * t.Compute / both))
+		parts[Memory] += float64(times * (t.Memory * t.Memory / both))
 	}
-	parts[Rest] += times * (t.Launch + t.Side)
+	parts[Rest] += float64(times * (t.Launch + t.Side))
 }
 
 // lawKey is what a law is looked up by.

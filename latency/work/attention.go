@@ -83,12 +83,12 @@ func (d *Deployment) groupedRates(l *arch.Layer) Rates {
 func (d *Deployment) latentRates(l *arch.Layer) Rates {
 	a, v := &l.Attention, l.Attention.Latent
 	heads, rank := share(a.Heads, d.Layout.TP), float64(v.KVRank)
-	wide := heads * float64(v.Nope+v.Rope+v.Value)
+	wide := float64(heads * float64(v.Nope+v.Rope+v.Value))
 	cached := d.Cache.Bytes * float64(a.CachedPerToken())
 	r := Rates{
 		Times: l.Count, Window: a.Reach(), Rereads: 1,
 		Context: Rate{Class: LatentContext, Format: d.Cache, PairFLOPs: 2 * wide, ReadBytes: cached, TokenBytes: bf16 * wide, ReadMoved: bf16 * wide},
-		Decode: Rate{Class: LatentDecode, Format: d.Cache, PairFLOPs: 2 * heads * (2*rank + float64(v.Rope)), ReadBytes: cached,
+		Decode: Rate{Class: LatentDecode, Format: d.Cache, PairFLOPs: 2 * heads * (float64(2*rank) + float64(v.Rope)), ReadBytes: cached,
 			TokenBytes: 2 * bf16 * heads * rank},
 		UpN: heads * float64(v.Nope+v.Value), UpK: rank, Up: d.Weights[arch.AttentionProj],
 	}

@@ -78,7 +78,7 @@ func fused(f precision.Format, matrices, hidden, width, pairs float64, s Shape) 
 		Name: "experts", Class: Experts, Format: f, Times: 1,
 		FLOPs:   2 * matrices * pairs * hidden * width,
 		Weights: s.Distinct * matrices * hidden * width * f.Bytes,
-		Moved:   bf16 * pairs * (2*hidden + matrices*width),
+		Moved:   bf16 * pairs * (float64(2*hidden) + float64(matrices*width)),
 		Side:    2 * bf16 * pairs * hidden,
 		Shape:   s,
 	}

@@ -98,7 +98,7 @@ func gemm(name string, f precision.Format, times int, m, n, k float64) Op {
 	rows := max(m, 16)
 	o := Op{
 		Name: name, Class: GEMM, Format: f, Times: times,
-		FLOPs: 2 * rows * n * k, Weights: f.Bytes * n * k, Moved: float64(f.Input*rows*k) + bf16*rows*n,
+		FLOPs: 2 * rows * n * k, Weights: f.Bytes * n * k, Moved: float64(f.Input*rows*k) + float64(bf16*rows*n),
 		Shape: Shape{M: m, N: n, K: k},
 	}
 	if f.Quantizes {

@@ -54,7 +54,7 @@ func newDistinct(experts, topK int, a float64) *distinct {
 	for t := 1; t <= maxTokens; t++ {
 		sum := 0.0
 		for i := range power {
-			power[i] *= missing[i]
+			power[i] = float64(power[i] * missing[i])
 			sum += 1 - power[i]
 		}
 		d.byToken = append(d.byToken, sum)
@@ -104,7 +104,7 @@ func decay(x float64) float64 {
 	}
 	sum, term := 1.0, 1.0
 	for i := 1; i <= 20; i++ {
-		term *= -x / float64(i)
+		term = float64(term * (-x / float64(i)))
 		sum += term
 	}
 	for range halvings {
@@ -128,5 +128,5 @@ func (d *distinct) at(t float64) float64 {
 // and decodes choose by their own profiles, independently of each other.
 func (d *Deployment) Distinct(prefill, decode float64) float64 {
 	p, q := d.prefill.at(prefill), d.decode.at(decode)
-	return p + q - p*(q/d.prefill.experts)
+	return p + q - float64(p*(q/d.prefill.experts))
 }

@@ -75,7 +75,7 @@ func (s *Sums) Chunk() (tokens, before float64) {
 	if s.PrefillNew <= 0 {
 		return 0, 0
 	}
-	own := s.PrefillNew * (s.PrefillNew + 1) / 2
+	own := float64(s.PrefillNew * (s.PrefillNew + 1) / 2)
 	if s.PrefillPairs >= own {
 		return s.PrefillNew, (s.PrefillPairs - own) / s.PrefillNew
 	}
@@ -118,7 +118,7 @@ func windowPairs(q, x, w float64) float64 {
 	case x >= w:
 		return q * w
 	case x+q > w:
-		return float64(a*x) + a*(a+1)/2 + float64((q-a)*w)
+		return float64(a*x) + float64(a*(a+1)/2) + float64((q-a)*w)
 	}
-	return float64(q*x) + q*(q+1)/2
+	return float64(q*x) + float64(q*(q+1)/2)
 }

@@ -119,7 +119,7 @@ func (d *Deployment) stream(l *arch.Layer, t float64) Op {
 	if n := l.FFN.Width + l.FFN.SharedWidth; n > 0 {
 		width = share(n, tp)
 	}
-	elements := 8*float64(d.Model.Hidden) + 3*width + mixer
+	elements := float64(8*float64(d.Model.Hidden)) + float64(3*width) + float64(mixer)
 	return Op{Name: "elementwise", Class: Stream, Times: StreamKernels * l.Count, Moved: bf16 * t * elements / StreamKernels, Shape: Shape{Tokens: t}}
 }
 
