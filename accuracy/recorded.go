@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -100,7 +101,11 @@ func readRequests(path string) (*Served, error) {
 			return nil, fmt.Errorf("%s:%d: queued_ts %v, first_token_ts %v, last_token_ts %v: want times in order", path, n, r.Queued, r.First, r.Last)
 		}
 		s.TTFT = append(s.TTFT, 1000*(r.First-r.Queued))
-		s.TPOT = append(s.TPOT, 1000*(r.Last-r.First)/float64(r.Output-1))
+		tpot := math.NaN()
+		if r.Output > 1 {
+			tpot = 1000 * (r.Last - r.First) / float64(r.Output-1)
+		}
+		s.TPOT = append(s.TPOT, tpot)
 		s.E2E = append(s.E2E, 1000*(r.Last-r.Queued))
 		s.Tokens += int64(r.Output)
 	}

@@ -17,6 +17,9 @@ var provenanceNames = [Provenances]string{"exact", "interpolated", "held", "anal
 
 func (p Provenance) String() string { return provenanceNames[p] }
 
+// MarshalText writes the name.
+func (p Provenance) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
 // Shares is the time of a pass by provenance, ms.
 type Shares [Provenances]float64
 

@@ -7,16 +7,17 @@ import (
 
 // Line is one operator of a pass, or one part of the engine's own time.
 type Line struct {
-	Name  string
-	Group Group
+	Name  string `json:"operator"`
+	Group Group  `json:"group"`
 	// Ms is the time in the pass, all executions together, as weighed.
-	Ms float64
+	Ms float64 `json:"ms"`
 	// LimitMs is the time at full speed: no kernel can take less.
-	LimitMs      float64
-	FLOPs, Bytes float64 // in the pass
-	Message      float64 // bytes of messages in the pass
-	From         latency.Provenance
-	Source       string // of the law
+	LimitMs float64            `json:"full_speed_ms"`
+	FLOPs   float64            `json:"flops"` // in the pass
+	Bytes   float64            `json:"bytes"`
+	Message float64            `json:"message_bytes"`
+	From    latency.Provenance `json:"from"`
+	Source  string             `json:"source"` // of the law
 }
 
 // Explain is the price of a pass line by line; their sum is that of Cost but for

@@ -25,6 +25,9 @@ var groupNames = [Groups]string{
 
 func (g Group) String() string { return groupNames[g] }
 
+// MarshalText writes the name.
+func (g Group) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
+
 // Parts is the time of a pass by group, ms.
 type Parts [Groups]float64
 
