@@ -24,7 +24,7 @@ func Memory(s latency.Settings, d latency.Deployment, m capacity.Settings) (capa
 	}
 	b, err := capacity.Plan(spread, &gpu, m)
 	if err != nil {
-		return b, wrong("gpu", s.GPU, err)
+		return b, wrong("gpu", s.GPU, fmt.Errorf("more memory: %w", err))
 	}
 	return b, nil
 }

@@ -130,7 +130,12 @@ func Setup(s latency.Settings, d latency.Deployment) (roofline.Setup, error) {
 	return made, nil
 }
 
-// wrong is an error about a setting.
+// wrong is an error about a setting. What names the value itself is cut to what is wanted
+// of it.
 func wrong(field string, value any, err error) error {
-	return &setting.Error{Field: field, Value: value, Want: err.Error()}
+	want := err.Error()
+	if _, after, ok := strings.Cut(want, fmt.Sprintf("%q: want ", value)); ok {
+		want = after
+	}
+	return &setting.Error{Field: field, Value: value, Want: want}
 }
