@@ -209,7 +209,7 @@ func TestTheSchemaDescribesConfigurations(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := config.Load(config.Sources{File: path}); err != nil {
-			if _, err := config.LoadSpec(path, nil); err != nil {
+			if _, err := config.LoadSpec(path, nil, nil); err != nil {
 				t.Errorf("%s is neither a configuration nor the description of a trace: %v", path, err)
 			}
 			continue
@@ -234,7 +234,7 @@ func TestTheSchemaDescribesConfigurations(t *testing.T) {
 
 func TestDescriptionsOfTracesAreReadAsStrictly(t *testing.T) {
 	file := write(t, t.TempDir(), "s.yaml", "tasks: 5\ninput: {distribution: fixed, valu: 3}\nrate: 5\n")
-	_, err := config.LoadSpec(file, []string{"turns.distribution=fixd"})
+	_, err := config.LoadSpec(file, nil, []string{"turns.distribution=fixd"})
 	want := `4 problems in the configuration:
   F:2:30: input.valu: unknown key, did you mean input.value?
       keys in input: distribution, max, mean, min, range_ratio, std, value, values, weights
@@ -246,7 +246,7 @@ func TestDescriptionsOfTracesAreReadAsStrictly(t *testing.T) {
 	if got := strings.ReplaceAll(err.Error(), file, "F"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	spec, err := config.LoadSpec("", []string{"tasks=7", "arrival={process: constant, rate: 2}", "arrival.rate=3"})
+	spec, err := config.LoadSpec("", nil, []string{"tasks=7", "arrival={process: constant, rate: 2}", "arrival.rate=3"})
 	if err != nil || spec.Tasks != 7 || spec.Seed != 42 || *spec.Arrival.Rate != 3 {
 		t.Errorf("%+v, %v", spec, err)
 	}

@@ -82,8 +82,13 @@ func (d *Draft) makeFolders() error {
 		err := os.Mkdir(missing[i], 0o777)
 		if err == nil {
 			d.made = slices.Insert(d.made, 0, missing[i])
-		} else if !errors.Is(err, os.ErrExist) { // somebody else made it meanwhile
+			continue
+		}
+		if !errors.Is(err, os.ErrExist) {
 			return err
+		}
+		if _, err := os.Stat(missing[i]); err != nil { // else somebody made it meanwhile
+			return fmt.Errorf("%s: a link to nothing: want a folder", missing[i])
 		}
 	}
 	return nil

@@ -22,6 +22,8 @@ docs/buckets.md.`,
   reprise explain run line:7 --json`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			_, stop := whilePreparing(cmd.Context())
+			defer stop()
 			story, err := explain.Find(args[0], args[1])
 			if err != nil {
 				return err

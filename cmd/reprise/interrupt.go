@@ -21,6 +21,21 @@ func stopSignals() []os.Signal {
 // one aborts, and so does the first while the run is only being prepared: then
 // there is nothing to report. stop ends the watch.
 func onInterrupt(parent context.Context, a *aborter) (ctx context.Context, stop func()) {
+	return onSignals(parent, a, a.now)
+}
+
+// whilePreparing ends the process at the first of stopSignals, as long as there is
+// nothing to take away; from the call of writing on they cancel its context instead.
+// stop ends the watch.
+func whilePreparing(parent context.Context) (writing func() context.Context, stop func()) {
+	var a aborter
+	ctx, stop := onSignals(parent, &a, func() {})
+	return func() context.Context { a.running.Store(true); return ctx }, stop
+}
+
+// onSignals is a context that the first of stopSignals cancels. If it comes before
+// a's run goes on, it aborts; the second one does again.
+func onSignals(parent context.Context, a *aborter, again func()) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, stopSignals()...)
@@ -31,7 +46,7 @@ func onInterrupt(parent context.Context, a *aborter) (ctx context.Context, stop 
 		}
 		cancel()
 	}
-	go watch(signals, done, first, a.now)
+	go watch(signals, done, first, again)
 	return ctx, func() {
 		signal.Stop(signals)
 		close(done)

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
-	"os/signal"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -96,15 +96,13 @@ func (f *outputFlags) create(cmd *cobra.Command, h trace.Header) (trace.Sink, er
 }
 
 // write writes all tasks of a source, which it closes, and says how many they were.
-// Ctrl-C ends it; no file is left then.
-func (f *outputFlags) write(cmd *cobra.Command, h trace.Header, src trace.Source) error {
+// If ctx is cancelled it ends, and no file is left.
+func (f *outputFlags) write(ctx context.Context, cmd *cobra.Command, h trace.Header, src trace.Source) error {
 	dst, err := f.create(cmd, h)
 	if err != nil {
 		src.Close()
 		return err
 	}
-	ctx, stop := signal.NotifyContext(cmd.Context(), stopSignals()...)
-	defer stop()
 	tasks, err := trace.Save(dst, trace.Until(ctx, src))
 	if err != nil {
 		return fail(err)

@@ -19,6 +19,8 @@ Nothing is dropped silently: what the other format cannot say is refused.`,
   reprise trace convert native.jsonl.zst --to mooncake --out back.jsonl`,
 		Args: someFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			writing, stop := whilePreparing(cmd.Context())
+			defer stop()
 			t, err := in.open(cmd, args)
 			if err != nil {
 				return err
@@ -30,7 +32,7 @@ Nothing is dropped silently: what the other format cannot say is refused.`,
 			if redact {
 				src = trace.Redact(src)
 			}
-			return out.write(cmd, t.Header(), src)
+			return out.write(writing(), cmd, t.Header(), src)
 		},
 	}
 	in.add(cmd)

@@ -13,10 +13,10 @@ import (
 // generateFlags are the flags of `reprise trace generate`. Those that are short for
 // a key come after the file and before each --set.
 type generateFlags struct {
-	out  outputFlags
-	spec string
-	set  []string
-	keys []string // key=value of the short flags that were given
+	out   outputFlags
+	spec  string
+	set   []string
+	short []config.Short // the short flags that were given
 }
 
 func newTraceGenerate() *cobra.Command {
@@ -59,7 +59,7 @@ A description is a YAML file; --set sets any of its keys:
 		{"think-ms", "think={distribution: fixed, value: %s}", "pause of so many `ms` between the calls of a session"},
 	} {
 		flags.Func(short.flag, short.doc, func(value string) error {
-			f.keys = append(f.keys, fmt.Sprintf(short.key, value))
+			f.short = append(f.short, config.Short{Flag: "--" + short.flag + " " + value, Set: fmt.Sprintf(short.key, value)})
 			return nil
 		})
 	}
@@ -67,7 +67,9 @@ A description is a YAML file; --set sets any of its keys:
 }
 
 func (f *generateFlags) run(cmd *cobra.Command) error {
-	spec, err := config.LoadSpec(f.spec, append(f.keys, f.set...))
+	writing, stop := whilePreparing(cmd.Context())
+	defer stop()
+	spec, err := config.LoadSpec(f.spec, f.short, f.set)
 	if err != nil {
 		return err
 	}
@@ -79,5 +81,5 @@ func (f *generateFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return fail(err)
 	}
-	return f.out.write(cmd, t.Header(), src)
+	return f.out.write(writing(), cmd, t.Header(), src)
 }

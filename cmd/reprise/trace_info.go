@@ -44,6 +44,8 @@ func (f *infoFlags) run(cmd *cobra.Command, args []string) error {
 			return fmt.Errorf("--cache-blocks: %d: want sizes above 0", n)
 		}
 	}
+	_, stop := whilePreparing(cmd.Context())
+	defer stop()
 	t, err := f.in.open(cmd, args)
 	if err != nil {
 		return err

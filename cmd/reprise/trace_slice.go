@@ -1,7 +1,7 @@
 package main
 
 import (
-	"errors"
+	"fmt"
 	"math"
 
 	"github.com/spf13/cobra"
@@ -46,11 +46,15 @@ their times.`,
 
 func (f *sliceFlags) run(cmd *cobra.Command, args []string) error {
 	switch {
-	case f.offset < 0 || f.tasks < 0:
-		return errors.New("--offset, --tasks: want 0 or more")
+	case f.offset < 0:
+		return fmt.Errorf("--offset: %d: want 0 or more", f.offset)
+	case f.tasks < 0:
+		return fmt.Errorf("--tasks: %d: want 0 or more", f.tasks)
 	case !(f.fromMs < f.toMs):
-		return errors.New("--from-ms, --to-ms: want a window that begins before it ends")
+		return fmt.Errorf("--from-ms, --to-ms: %v, %v: want a window that begins before it ends", f.fromMs, f.toMs)
 	}
+	writing, stop := whilePreparing(cmd.Context())
+	defer stop()
 	t, err := f.in.open(cmd, args)
 	if err != nil {
 		return err
@@ -68,5 +72,5 @@ func (f *sliceFlags) run(cmd *cobra.Command, args []string) error {
 	if cmd.Flags().Changed("from-ms") || cmd.Flags().Changed("to-ms") {
 		src = trace.Between(src, f.fromMs, f.toMs)
 	}
-	return f.out.write(cmd, t.Header(), trace.Slice(src, f.offset, f.tasks))
+	return f.out.write(writing(), cmd, t.Header(), trace.Slice(src, f.offset, f.tasks))
 }

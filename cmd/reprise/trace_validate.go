@@ -21,6 +21,8 @@ was expected, the first 20 of them; the exit code is 2 then.`,
   reprise trace validate examples/sessions.jsonl --block-size 16`,
 		Args: someFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			_, stop := whilePreparing(cmd.Context())
+			defer stop()
 			t, err := in.open(cmd, args)
 			if err != nil {
 				return err

@@ -46,9 +46,12 @@ func (r *Reading) Document(d *Document) {
 // Set lays an argument of the form a.b.c=value over the struct. The value is YAML;
 // items of lists go by their number, a[0].b or a.0.b, and the number behind the last
 // adds one.
-func (r *Reading) Set(argument string) {
+func (r *Reading) Set(argument string) { r.SetBy("--set "+argument, argument) }
+
+// SetBy is Set for an argument that something else stood for: messages name that.
+func (r *Reading) SetBy(name, argument string) {
 	path, text, ok := strings.Cut(argument, "=")
-	at := source{name: "--set " + argument, argument: true}
+	at := source{name: name, argument: true}
 	if !ok || path == "" {
 		r.add(at.name, "", "want key=value")
 		return

@@ -87,9 +87,11 @@ var foreign = []string{"schema", "chat_id", "parent_chat_id", "block_size", "wai
 
 // Sniff is whether head, the beginning of a file, looks like this format: a row
 // with an output length and a prompt. A line that is cut or bad does not matter as
-// long as another one is seen.
+// long as another one is seen; if there is none, one that names both will do, so that
+// the check can say what is wrong with it.
 func Sniff(head []byte) bool {
 	var s jsonrow.Scanner
+	bad := false
 	for line := range bytes.Lines(head) {
 		prompt, output := false, false
 		s.Reset(bytes.TrimSpace(line))
@@ -113,6 +115,16 @@ func Sniff(head []byte) bool {
 		if prompt && output {
 			return true
 		}
+		bad = bad || s.Fault() != nil && namesBoth(line)
 	}
-	return false
+	return bad
+}
+
+// namesBoth is whether a line that cannot be read has the names of an output length
+// and a prompt in quotes.
+func namesBoth(line []byte) bool {
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return bytes.Contains(line, []byte(`"`+name+`"`)) })
+	}
+	return has("input_length", "input_tokens", "hash_ids") && has("output_length", "output_tokens")
 }

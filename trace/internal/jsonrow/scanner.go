@@ -66,7 +66,7 @@ func (s *Scanner) Key() ([]byte, bool) {
 	key, ok := s.quoted()
 	if !ok {
 		s.keys[s.depth-1] = span{}
-		s.want("a key in quotes")
+		s.want(s.encoding("a key in quotes"))
 		return nil, false
 	}
 	s.keys[s.depth-1] = span{from + 1, s.at - 1}

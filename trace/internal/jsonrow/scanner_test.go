@@ -104,7 +104,7 @@ func TestOnlyWhatIsExpectedIsRead(t *testing.T) {
 		{`{"count":1,"ids":7}`, "ids: 7, want an array in []"},
 		{`{"count":1,"name":"\ud83d"}`, `name: "\ud83d", want a name`},
 		{"{\"count\":1,\"name\":\"a\tb\"}", `name: "a?b", want a name`},
-		{"{\"count\":1,\"name\":\"\xff\"}", `name: "?", want a name`},
+		{"{\"count\":1,\"name\":\"\xff\"}", `name: "?", want valid UTF-8`},
 		{`{"count":1,"x":tru}`, "x: tru, want a value"},
 		{`{"count":1,"x":{"a" 1}}`, "x: 1, want a colon"},
 		{`{"count":1,}`, ": nothing, want a key in quotes"},

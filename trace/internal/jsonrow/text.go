@@ -14,10 +14,21 @@ func (s *Scanner) Text(want string) []byte {
 	s.skipSpace()
 	text, ok := s.quoted()
 	if !ok {
-		s.want(want)
+		s.want(s.encoding(want))
 		return nil
 	}
 	return text
+}
+
+// encoding is want, or UTF-8 if the string that stands next is in quotes but not in
+// that.
+func (s *Scanner) encoding(want string) string {
+	if rest := s.line[s.at:]; len(rest) > 0 && rest[0] == '"' {
+		if inside, _, closed := bytes.Cut(rest[1:], []byte{'"'}); closed && !utf8.Valid(inside) {
+			return "valid UTF-8"
+		}
+	}
+	return want
 }
 
 // Bool reads true or false.
@@ -62,7 +73,7 @@ func (s *Scanner) value(depth int) {
 	switch c := s.line[s.at]; {
 	case c == '"':
 		if !s.skipText() {
-			s.want("a string of valid text")
+			s.want(s.encoding("a string of valid text"))
 		}
 	case c == '{':
 		s.object(depth)
