@@ -6,6 +6,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/reprise-sim/reprise/kvcache"
 	"github.com/reprise-sim/reprise/routing"
@@ -40,7 +41,7 @@ func CheckBuckets(buckets []BucketSettings) error {
 	for i := range buckets {
 		b := &buckets[i]
 		at := fmt.Sprintf("buckets.%d.", i)
-		p.Check(bucketName.MatchString(b.Name), at+"name", fmt.Sprintf("%q", b.Name), "a name of letters, digits, -, _ and .")
+		p.Check(bucketName.MatchString(b.Name) && strings.Trim(b.Name, ".") != "", at+"name", fmt.Sprintf("%q", b.Name), "a name of letters, digits, -, _ and ., not of . alone")
 		if first, twice := named[b.Name]; twice {
 			p.Check(false, at+"name", b.Name, fmt.Sprintf("a name of its own: buckets[%d] has this one", first))
 		}

@@ -26,7 +26,8 @@ const referenceHead = `# Configuration
 
 A configuration is a YAML file with the sections below. Every key has a default: what is not written stays as it is,
 key by key, also inside a section; a list takes the place of the default list. An unknown key is an error, and so is one
-that would have no effect. ` + "`--set a.b.c=value`" + ` sets any key from the command line, from left to right (items of lists by
+of another arrival mode, latency model or rule set than the one that is chosen; settings of routers and cache tiers that are
+not in use stand without effect. ` + "`--set a.b.c=value`" + ` sets any key from the command line, from left to right (items of lists by
 number, from 0). Paths are relative to the file they stand in, those of arguments to the working directory.
 The ` + "`run.json`" + ` of a run can be given in place of a file and repeats that run. ` + "`reprise schema`" + ` prints the same as JSON
 Schema, for editors that complete and check.

@@ -14,7 +14,10 @@ import (
 )
 
 // misfit is a request whose length is in no bucket's range.
-type misfit struct{ line, tokens int32 }
+type misfit struct {
+	id           string
+	line, tokens int32
+}
 
 // named is how many requests a refusal names.
 const named = 3
@@ -58,7 +61,11 @@ func (u *unroutable) Error() string {
 	}
 	fmt.Fprintf(&b, "%s: %d %s no bucket:", strings.Join(u.files, ", "), u.found, fits)
 	for _, m := range u.first {
-		fmt.Fprintf(&b, "\n  line %d: %d input tokens, in the uncovered range %s", m.line, m.tokens, u.gap(m.tokens))
+		place := fmt.Sprintf("line %d", m.line)
+		if len(u.files) > 1 { // of which file, the name tells
+			place = fmt.Sprintf("request %s, line %d", m.id, m.line)
+		}
+		fmt.Fprintf(&b, "\n  %s: %d input tokens, in the uncovered range %s", place, m.tokens, u.gap(m.tokens))
 	}
 	if more := u.found - len(u.first); more > 0 {
 		fmt.Fprintf(&b, "\n  and %d more", more)
@@ -118,7 +125,7 @@ func misfits(t trace.Trace, gaps []routing.Bucket, most int) (found int, first [
 			calls++
 			if slices.ContainsFunc(gaps, func(g routing.Bucket) bool { return g.Holds(n.InputTokens) }) {
 				found++
-				first = keepFirst(first, misfit{n.Line, n.InputTokens})
+				first = keepFirst(first, misfit{n.ID, n.Line, n.InputTokens})
 			}
 		}
 	}

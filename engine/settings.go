@@ -2,8 +2,8 @@ package engine
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/reprise-sim/reprise/setting"
 )
@@ -118,5 +118,5 @@ func find(backend string) (*Builder, error) {
 		}
 		names = append(names, builders[i].Backend)
 	}
-	return nil, &setting.Error{Field: "backend", Value: backend, Want: fmt.Sprintf("one of %v", names)}
+	return nil, &setting.Error{Field: "backend", Value: backend, Want: "one of " + strings.Join(names, ", ")}
 }
