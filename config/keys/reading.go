@@ -186,9 +186,16 @@ func related(a, b string) bool {
 	return a == b || strings.HasPrefix(a, b+".") || strings.HasPrefix(b, a+".")
 }
 
-// Locate is a wrong setting as a problem that says where its value was written.
+// Locate is a wrong setting as a problem that says where its value was written; of
+// a section that nobody wrote as a whole, where the first of its keys was.
 func (r *Reading) Locate(e *setting.Error) *Problem {
-	o, _ := r.Origin(e.Field)
+	o, ok := r.origins[e.Field]
+	if !ok {
+		o, ok = r.below(e.Field)
+	}
+	if !ok {
+		o, _ = r.Origin(e.Field)
+	}
 	return &Problem{At: o.At, Key: e.Field, Text: fmt.Sprintf("%v: want %s", plain(e.Value), e.Want)}
 }
 
@@ -202,6 +209,17 @@ func plain(v any) any {
 		return strconv.FormatFloat(f, 'f', -1, 64)
 	}
 	return v
+}
+
+// below is where the first key of a section was written, in order of their paths.
+func (r *Reading) below(section string) (o Origin, ok bool) {
+	first := ""
+	for path, origin := range r.origins {
+		if strings.HasPrefix(path, section+".") && (!ok || path < first) {
+			first, o, ok = path, origin, true
+		}
+	}
+	return o, ok
 }
 
 // Origin is where the value of a key was written, or the section that it would
