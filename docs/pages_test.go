@@ -161,13 +161,28 @@ func TestEveryFigureIsExplained(t *testing.T) {
 			families = append(families, strings.TrimSuffix(family, "_ms"))
 		}
 	}
-	var summary map[string]json.RawMessage
+	var summary any
 	if err := json.Unmarshal([]byte(page(t, filepath.Join(example(t), rundir.SummaryFile))), &summary); err != nil {
 		t.Fatal(err)
 	}
-	for key := range summary {
+	for _, key := range keysOf(summary) {
 		if !known[key] && !slices.ContainsFunc(families, func(f string) bool { return strings.Contains(key, f) }) {
 			t.Errorf("outputs.md does not explain %s", key)
 		}
 	}
+}
+
+// keysOf are the keys of a JSON value and of all in it.
+func keysOf(value any) (all []string) {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, inside := range value {
+			all = append(append(all, key), keysOf(inside)...)
+		}
+	case []any:
+		for _, inside := range value {
+			all = append(all, keysOf(inside)...)
+		}
+	}
+	return all
 }
