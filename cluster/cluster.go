@@ -156,10 +156,19 @@ func (c *Cluster) choose(r *routing.Request, nowMs float64) (routing.Choice, boo
 	case err != nil || queued:
 	case choice.Row != r.Row:
 		err = fmt.Errorf("request row %d: the placement answered for row %d", r.Row, choice.Row)
-	case choice.Target < 0 || int(choice.Target) >= len(c.instances):
-		err = fmt.Errorf("request row %d: the placement chose target %d of %d", choice.Row, choice.Target, len(c.instances))
+	default:
+		err = c.check(choice)
 	}
 	return choice, queued, err
+}
+
+// check refuses the choice of a target that does not exist.
+func (c *Cluster) check(choice routing.Choice) error {
+	if choice.Target >= 0 && int(choice.Target) < len(c.instances) {
+		return nil
+	}
+	return fmt.Errorf("request row %d: the placement of bucket %d chose target %d of %d",
+		choice.Row, c.instances[0].bucket, choice.Target, len(c.instances))
 }
 
 // submit hands a placed request to its instance.
@@ -308,8 +317,8 @@ func (c *Cluster) tell(i int, nowMs float64) error {
 				return fmt.Errorf("request row %d: the placement released it and does not keep it", choice.Row)
 			}
 			delete(c.kept, choice.Row)
-			if choice.Target < 0 || int(choice.Target) >= len(c.instances) {
-				return fmt.Errorf("request row %d: the placement chose target %d of %d", choice.Row, choice.Target, len(c.instances))
+			if err := c.check(choice); err != nil {
+				return err
 			}
 			c.submit(choice, &r, nowMs)
 		}

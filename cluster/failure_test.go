@@ -48,10 +48,10 @@ func TestAPassWithoutAPriceIsAnErrorWithPlaceAndTime(t *testing.T) {
 			}
 			ledger := &metrics.Ledger{}
 			ledger.Open(metrics.Label{}, 5, 8, 3)
-			in := NewInstance(0, 7, Equipment{Rank: paged.New(&s), Model: brittle{latency.Fixed{PrefillMs: 10}}, Ledger: ledger})
+			in := NewInstance(3, 7, Equipment{Rank: paged.New(&s), Model: brittle{latency.Fixed{PrefillMs: 10}}, Ledger: ledger})
 			in.Submit(&engine.Request{InputTokens: 8, MaxTokens: 3}, 5)
 			err := look(in)
-			if !errors.Is(err, errNoPrice) || !strings.Contains(err.Error(), "instance 7 at ") {
+			if !errors.Is(err, errNoPrice) || !strings.Contains(err.Error(), "bucket 3, instance 7 at ") {
 				t.Fatalf("error is %v", err)
 			}
 			if again := in.AdvanceTo(200); !errors.Is(again, errNoPrice) {

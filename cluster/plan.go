@@ -53,7 +53,7 @@ func (in *Instance) draft(limit int) bool {
 	}
 	p.ends = p.buffer[:p.stretch.Passes]
 	if err := in.model.Decodes(&p.stretch.First, p.ends); err != nil {
-		in.err = fmt.Errorf("instance %d at %v ms: %w", in.id, in.nowMs, err)
+		in.err = fmt.Errorf("bucket %d, instance %d at %v ms: %w", in.bucket, in.id, in.nowMs, err)
 		p.drop()
 		return false
 	}

@@ -170,7 +170,7 @@ func (in *Instance) schedule() bool {
 	}
 	cost, err := in.model.Cost(&in.pass.Cost)
 	if err != nil {
-		in.err = fmt.Errorf("instance %d at %v ms: %w", in.id, in.nowMs, err)
+		in.err = fmt.Errorf("bucket %d, instance %d at %v ms: %w", in.bucket, in.id, in.nowMs, err)
 		return false
 	}
 	start := in.startMs()
