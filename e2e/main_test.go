@@ -18,8 +18,11 @@ const envFolder = "REPRISE_E2E_DIR"
 // errNoPackages is that there is nowhere to install from (env/install.sh).
 var errNoPackages = errors.New("the package index does not serve what is needed, or there is none")
 
-// folder holds the installed server and its models; set before any test runs.
-var folder string
+// Both are set before any test runs.
+var (
+	folder  string // holds the installed server and its models
+	scratch string // what the suite leaves; removed at its end
+)
 
 func TestMain(m *testing.M) {
 	os.Exit(run(m))
@@ -40,6 +43,11 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		return 1
 	}
+	if scratch, err = os.MkdirTemp("", "reprise-e2e-"); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		return 1
+	}
+	defer os.RemoveAll(scratch)
 	defer stopServers()
 	return m.Run()
 }

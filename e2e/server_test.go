@@ -23,7 +23,7 @@ const readyWithin = 300 * time.Second
 // modelName is the name under which all servers serve their model.
 const modelName = "tiny"
 
-// limits of all servers, small enough that prompts are chunked and requests preempted.
+// limits of all servers (env/serve.sh), small enough that prompts are chunked and requests preempted.
 const (
 	maxModelLen = 512
 	maxBatched  = 128
@@ -38,10 +38,7 @@ type Server struct {
 	Routes string // folder of route tables
 	Passes string // pass log
 
-	model  string
-	blocks int
-	env    []string
-	args   []string
+	kind string // as env/serve.sh names it
 
 	once sync.Once
 	err  error
@@ -50,17 +47,11 @@ type Server struct {
 	log  string
 }
 
+// The servers; env/serve.sh tells them apart.
 var (
-	// DenseV1 has the V1 runner, a dense model and a KV pool for about one long
-	// request and a half, so that requests are preempted.
-	DenseV1 = &Server{model: "tiny-dense", blocks: 24}
-	// MoEV1 has the V1 runner and a model of 4 layers with 16 experts, top 4.
-	MoEV1 = &Server{model: "tiny-moe", blocks: 256}
-	// MoEV2 has Model Runner V2 in Triton's interpreter, with vLLM's own trace
-	// replay and returned routes, and the same model as MoEV1.
-	MoEV2 = &Server{model: "tiny-moe", blocks: 256,
-		env:  []string{"VLLM_USE_V2_MODEL_RUNNER=1", "TRITON_INTERPRET=1"},
-		args: []string{"--enable-trace-replay", "--enable-return-routed-experts"}}
+	DenseV1 = &Server{kind: "dense"}
+	MoEV1   = &Server{kind: "moe"}
+	MoEV2   = &Server{kind: "moe-v2"}
 )
 
 // start gives the test a running server.
@@ -74,12 +65,9 @@ func start(t *testing.T, s *Server) *Server {
 }
 
 func (s *Server) launch() error {
-	state, err := os.MkdirTemp("", "reprise-e2e-")
-	if err != nil {
-		return err
-	}
+	state := filepath.Join(scratch, s.kind)
 	s.Routes, s.Passes, s.log = filepath.Join(state, "routes"), filepath.Join(state, "passes.jsonl"), filepath.Join(state, "log")
-	if err := os.Mkdir(s.Routes, 0o755); err != nil {
+	if err := os.MkdirAll(s.Routes, 0o755); err != nil {
 		return err
 	}
 	port, err := freePort()
@@ -93,33 +81,16 @@ func (s *Server) launch() error {
 	return s.awaitReady()
 }
 
-// spawn starts the process as spec/vllm-cpu-live.md 3 has it.
+// spawn starts the process.
 func (s *Server) spawn(port int) error {
 	log, err := os.Create(s.log)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	s.cmd = exec.Command(filepath.Join(folder, "venv", "bin", "python"), append([]string{
-		"-m", "vllm.entrypoints.openai.api_server",
-		"--model", filepath.Join(folder, "models", s.model), "--served-model-name", modelName,
-		"--host", "127.0.0.1", "--port", strconv.Itoa(port),
-		"--dtype", "float32", "--enforce-eager", "--distributed-executor-backend", "uni",
-		"--max-model-len", strconv.Itoa(maxModelLen), "--block-size", "32",
-		"--num-gpu-blocks-override", strconv.Itoa(s.blocks),
-		"--max-num-batched-tokens", strconv.Itoa(maxBatched), "--max-num-seqs", "8",
-		"--enable-prompt-tokens-details", "--enable-per-request-metrics", "--enable-scale-out",
-	}, s.args...)...)
-	s.cmd.Env = append(os.Environ(), append([]string{
-		"HF_HUB_OFFLINE=1", "VLLM_NO_USAGE_STATS=1", "DO_NOT_TRACK=1", "TORCHDYNAMO_DISABLE=1",
-		"VLLM_CPU_KVCACHE_SPACE=1", "OMP_NUM_THREADS=1", "VLLM_ENABLE_V1_MULTIPROCESSING=0",
-		"VLLM_PLUGINS=reprise,reprise_status",
-		"REPRISE_ROUTES_DIR=" + s.Routes, "REPRISE_RECORD_ROUTES=1", "REPRISE_PASS_LOG=" + s.Passes,
-	}, s.env...)...)
-	if len(s.env) > 0 {
-		// Only V2 servers may see the stand-in Triton backend (env/install.sh).
-		s.cmd.Env = append(s.cmd.Env, "PYTHONPATH="+filepath.Join(folder, "interp"))
-	}
+	s.cmd = exec.Command("bash", filepath.Join("env", "serve.sh"), folder, s.kind, strconv.Itoa(port))
+	s.cmd.Env = append(os.Environ(),
+		"REPRISE_ROUTES_DIR="+s.Routes, "REPRISE_RECORD_ROUTES=1", "REPRISE_PASS_LOG="+s.Passes)
 	s.cmd.Stdout, s.cmd.Stderr = log, log
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it has children
 	if err := s.cmd.Start(); err != nil {
@@ -142,9 +113,9 @@ func (s *Server) awaitReady() error {
 		select {
 		case err := <-s.exit:
 			s.exit <- err
-			return fmt.Errorf("server of %s ended at start: %w\n%s", s.model, err, s.tail())
+			return fmt.Errorf("server %s ended at start: %w\n%s", s.kind, err, s.tail())
 		case <-deadline:
-			return fmt.Errorf("server of %s is not ready after %s\n%s", s.model, readyWithin, s.tail())
+			return fmt.Errorf("server %s is not ready after %s\n%s", s.kind, readyWithin, s.tail())
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
@@ -158,7 +129,7 @@ func (s *Server) tail() string {
 	return lastLines(string(text), 30)
 }
 
-// stop ends the server and removes what it left.
+// stop ends the server.
 func (s *Server) stop() {
 	if s.cmd == nil || s.cmd.Process == nil {
 		return
@@ -171,7 +142,6 @@ func (s *Server) stop() {
 		_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
 		<-s.exit
 	}
-	os.RemoveAll(filepath.Dir(s.log))
 }
 
 func stopServers() {
