@@ -18,7 +18,9 @@ import (
 const askField = "return_token_ids"
 
 // askPatience is how long the first call waits for the server's description of itself.
-const askPatience = 2 * time.Second
+// vLLM makes it when it is first asked, which takes seconds where others keep the
+// machine busy.
+const askPatience = 15 * time.Second
 
 // askPause is how long a server that did not answer is left alone.
 const askPause = 10 * time.Second
