@@ -26,7 +26,9 @@ test:
 
 lint:
 	$(GO) vet ./...
+	$(GO) vet -tags e2e ./e2e
 	$(GO) tool staticcheck ./...
+	$(GO) tool staticcheck -tags e2e ./e2e
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; fi
 
 docs:

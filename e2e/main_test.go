@@ -54,7 +54,7 @@ func run(m *testing.M) int {
 
 // prerequisites says what is missing to run a server here; "" if nothing is.
 func prerequisites() string {
-	for _, program := range []string{"bash", "flock", "gcc", "nm", "readelf", "python3.11"} {
+	for _, program := range []string{"bash", "curl", "flock", "gcc", "nm", "readelf", "python3.11"} {
 		if _, err := exec.LookPath(program); err != nil {
 			return program + " is not on the PATH"
 		}

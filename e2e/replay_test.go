@@ -25,6 +25,10 @@ type replayed struct {
 		PlannedTokens  int `json:"tokens_planned"`
 		ForcedTokens   int `json:"tokens_forced"`
 		VerifiedTokens int `json:"tokens_verified"`
+
+		PlannedExperts  int `json:"experts_planned"`
+		ForcedExperts   int `json:"experts_forced"`
+		VerifiedExperts int `json:"experts_verified"`
 	} `json:"fidelity"`
 	Servers []struct {
 		Counters map[string]int `json:"counters"`
@@ -81,13 +85,20 @@ func readRun(t *testing.T, dir string) replayed {
 }
 
 func TestReplayForcesEveryToken(t *testing.T) {
+	text, err := os.ReadFile(agents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Triton's interpreter has no top-p: the engine of MoEV2 ends.
+	plain := file(t, "plain.jsonl", strings.ReplaceAll(string(text), `"top_p":0.95,`, ""))
 	for _, c := range []struct {
 		server *Server
 		mode   string
-	}{{DenseV1, "plugin"}, {MoEV2, "native"}} {
+		trace  string
+	}{{DenseV1, "plugin", agents}, {MoEV2, "native", plain}} {
 		t.Run(c.mode, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "run")
-			must(t, "replay", agents, "--target", start(t, c.server).URL, "--tokens", "exact", "--tools", "scaled:0.1", "--out", out, "-q")
+			must(t, "replay", c.trace, "--target", start(t, c.server).URL, "--tokens", "exact", "--tools", "scaled:0.1", "--out", out, "-q")
 			r := readRun(t, out)
 			f := r.Fidelity
 			if !r.Faithful || r.Force != c.mode || f.PlannedTokens == 0 || f.ForcedTokens != f.PlannedTokens || f.VerifiedTokens != f.PlannedTokens {
