@@ -18,6 +18,8 @@ import (
 const (
 	completions = "/v1/completions"
 	chat        = "/v1/chat/completions"
+	messages    = "/v1/messages"
+	responses   = "/v1/responses"
 	generate    = "/inference/v1/generate"
 )
 
@@ -68,7 +70,7 @@ type answer struct {
 // post sends a body with the model's name and reads the answer, streamed if the body says so.
 func (s *Server) post(path string, body fields) (*result, error) {
 	body["model"] = modelName
-	if path != generate {
+	if path == completions || path == chat {
 		body["return_token_ids"] = true
 	}
 	if body["stream"] == true {

@@ -98,21 +98,26 @@ func TestEveryEndpointForces(t *testing.T) {
 	s := start(t, DenseV1)
 	want := seeded(3).output(12)
 	xargs := fields{"reprise_tokens": want}
-	messages := []fields{{"role": "user", "content": "fix the bug"}}
+	said := []fields{{"role": "user", "content": "fix the bug"}}
 	for name, c := range map[string]struct {
-		path string
-		body fields
+		path   string
+		body   fields
+		silent bool // it answers without ids
 	}{
-		"completions": {completions, fields{"prompt": "run the test", "max_tokens": 12, "vllm_xargs": xargs}},
-		"chat":        {chat, fields{"messages": messages, "max_tokens": 12, "vllm_xargs": xargs}},
-		"chat stream": {chat, fields{"messages": messages, "max_tokens": 12, "vllm_xargs": xargs, "stream": true}},
-		"generate": {generate, fields{"token_ids": []int{5, 6, 7},
+		"completions": {path: completions, body: fields{"prompt": "run the test", "max_tokens": 12, "vllm_xargs": xargs}},
+		"chat":        {path: chat, body: fields{"messages": said, "max_tokens": 12, "vllm_xargs": xargs}},
+		"chat stream": {path: chat, body: fields{"messages": said, "max_tokens": 12, "vllm_xargs": xargs, "stream": true}},
+		"generate": {path: generate, body: fields{"token_ids": []int{5, 6, 7},
 			"sampling_params": fields{"max_tokens": 12, "extra_args": xargs}}},
+		"messages":  {path: messages, body: fields{"messages": said, "max_tokens": 12, "vllm_xargs": xargs}, silent: true},
+		"responses": {path: responses, body: fields{"input": "fix the bug", "max_output_tokens": 12, "vllm_xargs": xargs}, silent: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if r := s.call(t, c.path, c.body); !slices.Equal(r.ids, want) {
+			before := s.status(t)
+			if r := s.call(t, c.path, c.body); !c.silent && !slices.Equal(r.ids, want) {
 				t.Errorf("got %v, want %v", r.ids, want)
 			}
+			checkGrowth(t, before, s.status(t), map[string]int{"calls_forced": 1, "tokens_verified": len(want), "tokens_wrong": 0})
 		})
 	}
 }

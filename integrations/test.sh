@@ -18,7 +18,7 @@ skip() {
 python3.11 -c 'import venv, ensurepip' 2>/dev/null || skip "there is no python3.11 with venv"
 if ! "$python" -c 'import pytest, mypy, numpy' 2>/dev/null; then
 	python3.11 -m venv "$folder"
-	"$python" -m pip install --quiet --disable-pip-version-check --retries 0 --timeout 30 pytest mypy numpy ||
+	"$python" -m pip install -qqq --disable-pip-version-check --retries 0 --timeout 30 pytest mypy numpy ||
 		skip "pytest, mypy and numpy cannot be installed"
 fi
 export PYTHONDONTWRITEBYTECODE=1
