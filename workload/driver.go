@@ -273,10 +273,7 @@ func (d *Driver) announceAhead() {
 	if d.announce == nil {
 		return
 	}
-	opens := d.gate.opens(d.nowMs)
-	if math.IsInf(opens, 1) { // whenever a slot gets free
-		opens = d.nowMs
-	}
+	opens := d.gate.earliest(d.nowMs)
 	for i := range d.ahead.Nodes {
 		if n := &d.ahead.Nodes[i]; len(n.After) == 0 && n.Kind == trace.LLM {
 			d.announce(d.ahead, int32(i), opens+n.NotBeforeMs/d.speedup)

@@ -15,6 +15,9 @@ type gate interface {
 	// opens is when that task may start: at nowMs or earlier if at once, +Inf if a
 	// task has to end first.
 	opens(nowMs float64) float64
+	// earliest is when it may start if every task inside whose end is not known ends
+	// at once.
+	earliest(nowMs float64) float64
 	// enter lets it in, leave says that a task inside ends at atMs, which may be
 	// later than now.
 	enter()
@@ -58,6 +61,7 @@ func (tt *timetable) expect(t *trace.Task) error {
 }
 
 func (tt *timetable) opens(float64) float64          { return tt.at(tt.releaseMs) }
+func (tt *timetable) earliest(nowMs float64) float64 { return tt.opens(nowMs) }
 func (tt *timetable) enter()                         {}
 func (tt *timetable) leave(float64)                  {}
 func (tt *timetable) stamp(dueMs, _ float64) float64 { return dueMs }
@@ -91,6 +95,14 @@ func (s *slots) opens(nowMs float64) float64 {
 		return at
 	}
 	return max(nowMs, at)
+}
+
+func (s *slots) earliest(nowMs float64) float64 {
+	opens := s.opens(nowMs)
+	if s.used > len(s.freeMs) {
+		return min(nowMs, opens)
+	}
+	return opens
 }
 
 // takesUnused is whether the next task gets a slot that never had one: if there is

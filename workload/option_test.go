@@ -203,3 +203,26 @@ func TestCallsAreAnnouncedBeforeTheyAreDue(t *testing.T) {
 		}
 	})
 }
+
+// One slot gets free at 5, the other one whenever its call ends: the next call can be
+// due at once.
+func TestACallIsAnnouncedForTheEarliestSlot(t *testing.T) {
+	call := func(id string) *trace.Task {
+		return &trace.Task{ID: id, Nodes: []trace.Node{{ID: id, Kind: trace.LLM, InputTokens: 1, OutputTokens: 1, Extends: -1}}}
+	}
+	tasks := memory{
+		{ID: "wait", Nodes: []trace.Node{{ID: "wait", Kind: trace.Think, DurationMs: 5, Extends: -1}}},
+		call("first"), call("next"),
+	}
+	announced := map[string]float64{}
+	d, err := workload.New(tasks, inSlots(2), workload.Limits{}, workload.Announce(func(task *trace.Task, _ int32, dueMs float64) {
+		announced[task.ID] = dueMs
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Release(0, nil)
+	if due, ok := announced["next"]; !ok || due != 0 {
+		t.Errorf("announced for %v (%v), want 0", due, ok)
+	}
+}
