@@ -13,8 +13,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// tableWidth is the widest line of a report, in columns.
-const tableWidth = 100
+// TableWidth is the widest line of a report, in columns.
+const TableWidth = 100
 
 // WriteTable writes a summary for people: latencies, how each bucket did if there
 // are several, then what else matters, at most 100 columns wide.
@@ -55,7 +55,7 @@ func factTable(s *Summary) string {
 	for _, f := range facts(s) {
 		t.AppendRow(table.Row{f[0], f[1]})
 	}
-	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, WidthMax: tableWidth - 16, WidthMaxEnforcer: text.WrapSoft}})
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, WidthMax: TableWidth - 16, WidthMaxEnforcer: text.WrapSoft}})
 	return render(t)
 }
 

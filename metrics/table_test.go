@@ -68,7 +68,7 @@ func TestTables(t *testing.T) {
 			var b strings.Builder
 			must(t, WriteTable(&b, s))
 			for _, line := range strings.Split(b.String(), "\n") {
-				if n := utf8.RuneCountInString(line); n > tableWidth {
+				if n := utf8.RuneCountInString(line); n > TableWidth {
 					t.Errorf("%d columns: %s", n, line)
 				}
 			}

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-sim/reprise/config"
@@ -133,12 +135,17 @@ func printSummary(w io.Writer, r *config.Result, asJSON bool) error {
 	if err := metrics.WriteTable(w, r.Summary); err != nil {
 		return err
 	}
+	headline := "Not a hardware prediction: this latency model stands for no GPU."
 	if r.Info.LatencySource != "" {
-		_, err := fmt.Fprintf(w, "\nPredicts %s.\n", r.Info.LatencySource)
-		return err
+		headline = "Predicts " + r.Info.LatencySource + "."
 	}
-	_, err := fmt.Fprintf(w, "\nNot a hardware prediction: this latency model stands for no GPU.\n")
-	return err
+	fmt.Fprintln(w)
+	for line := range strings.Lines(text.WrapSoft(headline, metrics.TableWidth)) {
+		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // printJSON prints a value for programs.
