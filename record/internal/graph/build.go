@@ -187,13 +187,19 @@ func (b *builder) model() {
 func (b *builder) place(it *item) {
 	b.join(it)
 	b.nameCall(it)
-	b.items = append(b.items, it)
 	if !b.stated(it) {
 		b.infer(it)
 	}
 	b.goOn(it)
 	b.index.add(it)
 	it.family.calls = append(it.family.calls, it)
+	b.put(it)
+}
+
+// put makes a node of an item. Nodes wait for those that were put before.
+func (b *builder) put(it *item) {
+	b.items = append(b.items, it)
+	it.placed = len(b.items)
 }
 
 // report says what became of a call.

@@ -139,8 +139,7 @@ func (b *builder) run(it, before *item, i int) *item {
 // keep makes a node of an item that has been concluded.
 func (b *builder) keep(it *item) {
 	b.claim(it)
-	it.order = len(b.all) + len(b.items)
-	b.items = append(b.items, it)
+	b.put(it)
 }
 
 // newUser is whether a person has said something since before's answer.

@@ -27,7 +27,8 @@ type item struct {
 	evidence   string
 	open       bool // nothing waits for it yet
 	ended      bool // a tool run whose end is marked
-	order      int  // number among all items
+	order      int  // number among all calls
+	placed     int  // number among all nodes in the order in which they were found, 0 until then
 	// Of calls: tokens, and what they go on from.
 	input, output *token.Seq
 	inputTokens   int32
@@ -79,7 +80,7 @@ func (it *item) wait(inferred bool, others ...*item) {
 	latest, at := -1, math.Inf(-1)
 	for _, o := range others {
 		l, fired := it.linkTo(o)
-		if fired > it.start || o == it || it.waitsFor(o) {
+		if fired > it.start || o.placed == 0 || it.waitsFor(o) { // nobody waits for what is not there yet
 			continue
 		}
 		l.inferred = inferred

@@ -42,16 +42,15 @@ func (b *builder) toolStart(m *journal.Mark) {
 		session = m.Task
 	}
 	it := &item{kind: trace.Tool, id: m.Tool, name: m.Name, session: session, start: m.Ms, end: m.Ms, args: m.Args, mark: m, open: true}
-	it.order = len(b.all) + len(b.tools)
 	b.claim(it, m.Tool)
 	b.tools = append(b.tools, it)
 }
 
-// toolEnd ends the run of that name that began last.
+// toolEnd ends the run of that name that began last. Clocks of agents may go back.
 func (b *builder) toolEnd(m *journal.Mark) {
 	for _, it := range slices.Backward(b.tools) {
 		if !it.ended && slices.Contains(b.names[m.Tool], it) {
-			it.end, it.ended, it.result = m.Ms, true, m.Result
+			it.end, it.ended, it.result = max(it.start, m.Ms), true, m.Result
 			return
 		}
 	}
@@ -166,13 +165,12 @@ func (b *builder) placeTool(it *item) {
 		it.family = b.families.of(it.session, m.Task, parent)
 	}
 	it.family.tools = append(it.family.tools, it)
-	it.order = len(b.all) + len(b.items)
-	b.items = append(b.items, it)
 	if others := b.resolve(it, m.After); len(others) > 0 {
 		it.wait(false, others...)
 	} else if o := b.latestOrRunning(it); o != nil {
 		it.wait(true, o)
 	}
+	b.put(it)
 }
 
 // first is the first item that one of names stands for.

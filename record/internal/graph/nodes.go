@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -14,7 +15,7 @@ import (
 func (b *builder) tasks() []*trace.Task {
 	byFamily := map[*family][]*item{}
 	var families []*family
-	slices.SortStableFunc(b.items, byStart)
+	slices.SortFunc(b.items, func(a, b *item) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.placed, b.placed)) })
 	for _, it := range b.items {
 		if byFamily[it.family] == nil {
 			families = append(families, it.family)
