@@ -33,9 +33,14 @@ func Finish(journalPath, path string) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	return finish(j, journal.BlobPath(journalPath), path, Format)
+}
+
+// finish makes the trace of a journal and writes what belongs to it.
+func finish(j *journal.Journal, blobPath, path, format string) (*Result, error) {
 	g := graph.Build(j)
 	result := summarize(g)
-	routed, err := addExperts(g, journal.BlobPath(journalPath), path)
+	routed, err := addExperts(g, blobPath, path)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +48,7 @@ func Finish(journalPath, path string) (*Result, error) {
 	result.Notes = append(result.Notes, routed.notes...)
 	err = writeTrace(path, g.Tasks, trace.Header{
 		Model: g.Model, Tokenizer: j.Start.Tokenizer, Template: j.Start.Template,
-		Source:     trace.Origin{Format: Format, Digest: j.Digest},
+		Source:     trace.Origin{Format: format, Digest: j.Digest},
 		Incomplete: strings.Join(result.Incomplete, "; "),
 	})
 	if err != nil {

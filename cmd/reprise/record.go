@@ -74,7 +74,7 @@ Exit codes: 0 success, 1 the recording failed, 2 bad command line.`,
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no remarks")
 	complete(cmd, "return-token-ids", oneOf(record.AskAuto, record.AskAlways, record.AskNever))
 	complete(cmd, "ids", oneOf(record.IDsAuto, record.IDsLocal, record.IDsAnswer))
-	cmd.AddCommand(newRecordFinish())
+	cmd.AddCommand(newRecordFinish(), newRecordOTLP())
 	return cmd
 }
 
