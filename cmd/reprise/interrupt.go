@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"os/signal"
@@ -68,6 +69,7 @@ func watch(signals <-chan os.Signal, done <-chan struct{}, first, again func()) 
 
 // aborter drops the files of a run and ends the process.
 type aborter struct {
+	left    string // remark on what stays, "" if nothing does
 	drop    atomic.Pointer[func() error]
 	running atomic.Bool // the run goes on: it can end by itself
 }
@@ -81,6 +83,6 @@ func (a *aborter) now() {
 			os.Exit(report(fail(err), os.Stderr))
 		}
 	}
-	remark(os.Stderr, noFile)
+	remark(os.Stderr, cmp.Or(a.left, noFile))
 	os.Exit(interrupted)
 }

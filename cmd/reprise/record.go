@@ -54,8 +54,8 @@ token ids, it is asked for them (--return-token-ids). Ids that an answer lacks a
 taken from the server's /tokenize afterwards (--ids). Keys never reach the disk.
 
 Ctrl-C ends the recording and makes the trace. What has been seen is in FILE.journal all
-the while; if the recorder is killed, "reprise record finish FILE.journal" makes the
-trace of it. docs/record.md tells more: headers, marks of the agent, what is inferred.
+the while; if the recorder is killed, or does not wait for calls in flight because of a
+second Ctrl-C, "reprise record finish FILE.journal" makes the trace of it. docs/record.md tells more: headers, marks of the agent, what is inferred.
 
 Exit codes: 0 success, 1 the recording failed, 2 bad command line.`,
 		Args: cobra.NoArgs,
@@ -163,7 +163,7 @@ func (f *recordFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return errors.Join(fail(err), listener.Close())
 	}
-	var stopped aborter
+	stopped := aborter{left: fmt.Sprintf("interrupted: all calls that had ended are in %s; reprise record finish %[1]s --out %s makes the trace", o.Journal, f.out)}
 	stopped.running.Store(true)
 	ctx, stop := onInterrupt(cmd.Context(), &stopped)
 	defer stop()

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // said is what a program says on stderr, line by line.
@@ -163,5 +164,49 @@ func TestAKilledRecorderLosesNoCallThatHadEnded(t *testing.T) {
 		if !strings.Contains(told.String(), want) {
 			t.Errorf("%s\nwant %q", told.String(), want)
 		}
+	}
+}
+
+// A second Ctrl-C does not wait for the call in flight, and says how to go on.
+func TestTheSecondCtrlCOfARecordingNamesTheJournal(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "t.jsonl")
+	cmd, address, stderr, ended := startRecorder(t, "--upstream", echo(t), "--out", out)
+	ask(t, address, "one")
+	go func() {
+		resp, err := http.Post(address+"/v1/completions", "application/json", strings.NewReader(`{"prompt":"slow"}`))
+		if err == nil {
+			resp.Body.Close()
+		}
+	}()
+	journal := out + ".journal"
+	for begun := 0; begun < 2; {
+		text, err := os.ReadFile(journal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun = strings.Count(string(text), `{"begin":`)
+	}
+	// One signal after the other: two that are pending at once are one.
+	for over := false; !over; {
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			break
+		}
+		select {
+		case <-ended:
+			over = true
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	<-ended
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != interrupted {
+		t.Fatal(err, stderr)
+	}
+	finish := "record finish " + journal + " --out " + out
+	if !strings.Contains(stderr.String(), "reprise "+finish) || strings.Contains(stderr.String(), noFile) {
+		t.Error(stderr)
+	}
+	var stdout, told strings.Builder
+	if code := run(strings.Fields(finish), nil, &stdout, &told); code != succeeded || !strings.Contains(told.String(), "1 task, 1 call ") {
+		t.Error(code, told.String())
 	}
 }
