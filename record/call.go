@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 
 	"github.com/reprise-sim/reprise/record/internal/journal"
-	"github.com/reprise-sim/reprise/record/internal/sse"
 	"github.com/reprise-sim/reprise/record/internal/wire"
+	"github.com/reprise-sim/reprise/sse"
 )
 
 // call is a call that is being watched.
@@ -32,7 +32,7 @@ type call struct {
 	status  int
 	stream  bool
 	coding  string // Content-Encoding
-	events  sse.Reader
+	events  sse.Parser
 	whole   []byte // of an answer that is no stream of events, or that is encoded
 	tooBig  bool
 	pending []byte // passed on and not looked at

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/reprise-sim/reprise/metrics"
+	"github.com/reprise-sim/reprise/sse"
 )
 
 // receiver reads one answer.
@@ -23,7 +24,7 @@ var errMalformed = errors.New("the answer makes no sense")
 
 // stream reads events until the server says that it is done or the stream ends.
 func (r *receiver) stream(body io.Reader) error {
-	events := NewReader(body, MaxEvent)
+	events := sse.NewReader(body, sse.MaxEvent)
 	for {
 		text, err := events.Next()
 		if err == io.EOF {
@@ -48,7 +49,7 @@ func (r *receiver) stream(body io.Reader) error {
 
 // whole reads an answer that is not streamed.
 func (r *receiver) whole(body io.Reader) error {
-	text, err := io.ReadAll(io.LimitReader(body, MaxEvent))
+	text, err := io.ReadAll(io.LimitReader(body, sse.MaxEvent))
 	if err != nil {
 		return err
 	}

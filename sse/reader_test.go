@@ -1,4 +1,4 @@
-package wire
+package sse_test
 
 import (
 	"errors"
@@ -9,11 +9,13 @@ import (
 	"testing/iotest"
 
 	"pgregory.net/rapid"
+
+	"github.com/reprise-sim/reprise/sse"
 )
 
 // events are all events of a stream, and what ended it.
 func events(in io.Reader, limit int) (list []string, err error) {
-	r := NewReader(in, limit)
+	r := sse.NewReader(in, limit)
 	for {
 		data, err := r.Next()
 		if err != nil {
@@ -42,7 +44,7 @@ func TestAStreamIsSplitIntoEvents(t *testing.T) {
 		{"no last empty line", "data: a\n\ndata: b\n", []string{"a", "b"}},
 		{"no last line end", "data: a\n\ndata: b", []string{"a", "b"}},
 	} {
-		got, err := events(strings.NewReader(c.stream), MaxEvent)
+		got, err := events(strings.NewReader(c.stream), sse.MaxEvent)
 		if !slices.Equal(got, c.want) || err != io.EOF {
 			t.Errorf("%s: %q and %v, want %q", c.what, got, err, c.want)
 		}
@@ -55,15 +57,15 @@ func TestAnEventThatIsTooLongEndsTheStream(t *testing.T) {
 		strings.Repeat("data: "+strings.Repeat("x", 100)+"\n", 100) + "\n",
 		strings.Repeat("x", 20_000),
 	} {
-		if got, err := events(strings.NewReader(stream), 8000); len(got) > 0 || !errors.Is(err, errTooLong) {
-			t.Errorf("%d events and %v, want none and %v", len(got), err, errTooLong)
+		if got, err := events(strings.NewReader(stream), 8000); len(got) > 0 || !errors.Is(err, sse.ErrTooLong) {
+			t.Errorf("%d events and %v, want none and %v", len(got), err, sse.ErrTooLong)
 		}
 	}
 }
 
 func TestAnErrorOfTheStreamComesBehindItsEvents(t *testing.T) {
 	broken := errors.New("connection reset")
-	got, err := events(io.MultiReader(strings.NewReader("data: a\n\n"), iotest.ErrReader(broken)), MaxEvent)
+	got, err := events(io.MultiReader(strings.NewReader("data: a\n\n"), iotest.ErrReader(broken)), sse.MaxEvent)
 	if !slices.Equal(got, []string{"a"}) || err != broken {
 		t.Errorf("%q and %v, want a and %v", got, err, broken)
 	}
@@ -81,8 +83,8 @@ func TestWhereAStreamIsCutChangesNothing(t *testing.T) {
 	pieces := rapid.SampledFrom([]string{"data: a", "data:", "data", ": c", "event: x", "\n", "\n\n", "\r", "\r\n", "\r\n\r\n", "x", " ", "\xef\xbb\xbf"})
 	rapid.Check(t, func(t *rapid.T) {
 		stream := strings.Join(rapid.SliceOf(pieces).Draw(t, "stream"), "")
-		want, _ := events(strings.NewReader(stream), MaxEvent)
-		got, err := events(dribble{strings.NewReader(stream), func() int { return rapid.IntRange(1, 3).Draw(t, "read") }}, MaxEvent)
+		want, _ := events(strings.NewReader(stream), sse.MaxEvent)
+		got, err := events(dribble{strings.NewReader(stream), func() int { return rapid.IntRange(1, 3).Draw(t, "read") }}, sse.MaxEvent)
 		if !slices.Equal(got, want) || err != io.EOF {
 			t.Fatalf("%q in pieces: %q and %v, want %q", stream, got, err, want)
 		}
@@ -93,7 +95,7 @@ func FuzzReader(f *testing.F) {
 	f.Add([]byte("data: {\"choices\":[]}\n\ndata: [DONE]\n\n"))
 	f.Add([]byte("\xef\xbb\xbfdata: a\r\ndata:b\r\r: c\n\n"))
 	f.Fuzz(func(t *testing.T, stream []byte) {
-		want, err := events(strings.NewReader(string(stream)), MaxEvent)
+		want, err := events(strings.NewReader(string(stream)), sse.MaxEvent)
 		if err != io.EOF {
 			t.Fatalf("%v, want the end", err)
 		}
@@ -104,29 +106,16 @@ func FuzzReader(f *testing.F) {
 		if total > len(stream) {
 			t.Fatalf("%d bytes of events in a stream of %d", total, len(stream))
 		}
-		if got, err := events(iotest.OneByteReader(strings.NewReader(string(stream))), MaxEvent); !slices.Equal(got, want) || err != io.EOF {
+		if got, err := events(iotest.OneByteReader(strings.NewReader(string(stream))), sse.MaxEvent); !slices.Equal(got, want) || err != io.EOF {
 			t.Fatalf("byte by byte: %q and %v, want %q", got, err, want)
 		}
-	})
-}
-
-func FuzzMessage(f *testing.F) {
-	f.Add([]byte(`{"choices":[{"index":0,"token_ids":[1,2],"finish_reason":"length"}],"usage":{"prompt_tokens":1}}`))
-	f.Add([]byte(`{"error":{"message":"no","code":400}}`))
-	f.Add([]byte(`{"object":"error","message":"no","code":"404"}`))
-	f.Add([]byte(`{"error":"no","detail":[{"loc":["body"]}]}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		m, err := parse(text)
-		if err != nil {
-			return
+		whole, _ := parsed(string(stream))
+		at := len(stream) / 2
+		if cut, _ := parsed(string(stream[:at]), string(stream[at:])); !slices.Equal(cut, whole) {
+			t.Fatalf("as it passes, in two pieces: %q, want %q", cut, whole)
 		}
-		a := &Answer{Status: 200}
-		before := len(a.IDs)
-		if failure := a.take(m, 1); failure != nil && failure.Kind == "" {
-			t.Fatal("a failure of no kind")
-		}
-		if a.Tokens() < 0 && a.Usage == nil || len(a.IDs) < before {
-			t.Fatalf("%d tokens", a.Tokens())
+		if n := len(want) - len(whole); n < 0 || n > 1 { // the last one may be cut off
+			t.Fatalf("%d events as it passes, %d fetched", len(whole), len(want))
 		}
 	})
 }
