@@ -2,6 +2,7 @@ package serve
 
 import (
 	"net/http"
+	"reflect"
 )
 
 // vllmVersion is the version of vLLM whose API this is (spec/vllm-cpu-live.md).
@@ -33,47 +34,71 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// openAPI lists the paths, for clients that look there what a server can do.
+// openAPI lists the paths and the fields of requests, for clients that look there what
+// a server can do.
 func (s *Server) openAPI(w http.ResponseWriter, _ *http.Request) {
-	post, get := map[string]any{"post": struct{}{}}, map[string]any{"get": struct{}{}}
+	get := map[string]any{"get": struct{}{}}
 	send(w, map[string]any{
 		"openapi": "3.1.0",
 		"info":    map[string]string{"title": "Reprise simulated server", "version": vllmVersion},
 		"paths": map[string]any{
-			"/v1/completions": post, "/v1/chat/completions": post, "/inference/v1/generate": post,
-			"/tokenize": post, "/detokenize": post,
+			"/v1/completions": post(completionRequest{}), "/v1/chat/completions": post(chatRequest{}),
+			"/inference/v1/generate": post(generateRequest{}),
+			"/tokenize":              post(tokenizeRequest{}), "/detokenize": post(detokenizeRequest{}),
 			"/v1/models": get, "/version": get, "/health": get, "/metrics": get,
 		},
 	})
 }
 
+// post describes a path that takes requests like this one.
+func post(request any) map[string]any {
+	properties := map[string]any{}
+	fields(reflect.TypeOf(request), properties)
+	schema := map[string]any{"schema": map[string]any{"type": "object", "properties": properties}}
+	return map[string]any{"post": map[string]any{
+		"requestBody": map[string]any{"required": true, "content": map[string]any{"application/json": schema}},
+	}}
+}
+
+// fields adds the fields of a request, those of its parts included.
+func fields(request reflect.Type, properties map[string]any) {
+	for i := range request.NumField() {
+		switch f := request.Field(i); {
+		case f.Anonymous:
+			fields(f.Type, properties)
+		default:
+			properties[f.Tag.Get("json")] = struct{}{}
+		}
+	}
+}
+
 // tokenizeRequest is the body of /tokenize.
 type tokenizeRequest struct {
-	Model    string    `json:"model"`
-	Prompt   *string   `json:"prompt"`
-	Messages []message `json:"messages"`
-	Strings  bool      `json:"return_token_strs"`
+	conversation
+	Model   string  `json:"model"`
+	Prompt  *string `json:"prompt"`
+	Strings bool    `json:"return_token_strs"`
 }
 
 func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
 	var q tokenizeRequest
 	f := read(w, r, &q)
+	if f == nil && q.Model != "" && q.Model != s.options.Model {
+		f = unknownModel(q.Model)
+	}
+	var ids []uint32
 	switch {
 	case f != nil:
-	case q.Model != "" && q.Model != s.options.Model:
-		f = unknownModel(q.Model)
-	case q.Prompt == nil && q.Messages == nil:
+	case q.Prompt != nil:
+		ids, f = s.encode(&prompt{text: q.Prompt}, q.Special)
+	case q.Messages != nil:
+		ids, f = s.converse(&q.conversation)
+	default:
 		f = refuse("prompt", "prompt or messages is required")
 	}
 	if f != nil {
 		f.answer(w)
 		return
-	}
-	var ids []uint32
-	if q.Prompt != nil {
-		ids = s.options.Tokenizer.Encode(*q.Prompt)
-	} else {
-		ids = s.options.Tokenizer.Chat(plain(q.Messages, nil))
 	}
 	var pieces []string
 	if q.Strings {
@@ -87,13 +112,20 @@ func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
 	send(w, map[string]any{"count": len(ids), "max_model_len": s.options.ContextTokens, "tokens": ids, "token_strs": pieces})
 }
 
+// detokenizeRequest is the body of /detokenize.
+type detokenizeRequest struct {
+	Tokens []int64 `json:"tokens"`
+}
+
 func (s *Server) detokenize(w http.ResponseWriter, r *http.Request) {
-	var q struct {
-		Tokens []uint32 `json:"tokens"`
+	var q detokenizeRequest
+	f := read(w, r, &q)
+	if f == nil {
+		var ids []uint32
+		if ids, f = s.legal(q.Tokens); f == nil {
+			send(w, map[string]string{"prompt": decode(s.options.Tokenizer, ids)})
+			return
+		}
 	}
-	if f := read(w, r, &q); f != nil {
-		f.answer(w)
-		return
-	}
-	send(w, map[string]string{"prompt": decode(s.options.Tokenizer, q.Tokens)})
+	f.answer(w)
 }

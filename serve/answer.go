@@ -51,15 +51,15 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, c *call, d dialec
 		f.answer(w)
 		return
 	}
-	ids := c.output[:state.Tokens]
-	send(w, d.whole(c, &piece{ids: ids, text: decode(s.options.Tokenizer, ids), first: true, finish: &c.finish}, &state))
+	ids, text := c.output[:state.Tokens], s.decoder(c)
+	send(w, d.whole(c, &piece{ids: ids, text: text.next(ids) + text.rest(), first: true, finish: &c.finish}, &state))
 }
 
 // stream writes tokens as they come: those that came while the client was not reading
 // share a chunk.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, c *call, d dialect, ticket *Ticket) {
 	e := newEvents(w)
-	var text decoder
+	text := s.decoder(c)
 	for seen := 0; ; {
 		state, err := ticket.Wait(r.Context(), seen)
 		if err != nil {
@@ -74,7 +74,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, c *call, d diale
 			e.send(d.begin(c))
 		}
 		p := piece{ids: c.output[seen:state.Tokens], first: seen == 0}
-		p.text = text.next(s.options.Tokenizer, p.ids)
+		p.text = text.next(p.ids)
 		seen = state.Tokens
 		if state.Status != metrics.Completed {
 			e.send(d.chunk(c, &p))
@@ -89,6 +89,11 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, c *call, d diale
 		e.done()
 		return
 	}
+}
+
+// decoder turns the tokens of a call into text.
+func (s *Server) decoder(c *call) *decoder {
+	return &decoder{tokenizer: s.options.Tokenizer, marks: c.marks}
 }
 
 // reject answers a request that is not handed over. With stream, what vLLM finds late

@@ -16,6 +16,7 @@ type call struct {
 	prompt, output []uint32
 	finish         string // the reason why the answer ends
 	returnIDs      bool
+	marks          bool // the text shows special tokens
 }
 
 // defaultMaxTokens is vLLM's length of an answer where the request has none and the
@@ -31,7 +32,7 @@ func (s *Server) plan(c *call, q *sampling, force *forcing, open bool) *failure 
 	if f := q.check(); f != nil {
 		return f
 	}
-	c.returnIDs = q.ReturnIDs
+	c.returnIDs, c.marks = q.ReturnIDs, q.SkipSpecial != nil && !*q.SkipSpecial
 	room := s.options.ContextTokens - len(c.prompt)
 	n, finish := defaultMaxTokens, "length"
 	switch {
@@ -53,7 +54,7 @@ func (s *Server) plan(c *call, q *sampling, force *forcing, open bool) *failure 
 	case forced != nil:
 		c.output, c.finish = forced, "length"
 	default:
-		c.output, c.finish = answerTo(c.prompt, n, s.options.Tokenizer.Letters(), s.options.Seed), finish
+		c.output, c.finish = answerTo(c.prompt, n, s.words, s.options.Seed), finish
 	}
 	return nil
 }

@@ -1,72 +1,13 @@
 package serve
 
-import (
-	"encoding/json"
-	"net/http"
-	"strings"
-)
+import "net/http"
 
 // chatRequest is the body of /v1/chat/completions.
 type chatRequest struct {
 	envelope
 	sampling
-	Messages            []message       `json:"messages"`
-	Tools               json.RawMessage `json:"tools"`
-	MaxCompletionTokens *int            `json:"max_completion_tokens"`
-}
-
-// message is a message as clients write it.
-type message struct {
-	Role      string          `json:"role"`
-	Content   content         `json:"content"`
-	ToolCalls json.RawMessage `json:"tool_calls"`
-}
-
-// content is the text of a message: a string, a list of parts, or nothing.
-type content string
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (c *content) UnmarshalJSON(raw []byte) error {
-	var text *string
-	if json.Unmarshal(raw, &text) == nil {
-		if text != nil {
-			*c = content(*text)
-		}
-		return nil
-	}
-	var parts []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	if json.Unmarshal(raw, &parts) != nil {
-		return refuse("messages", "messages: content: want a string or a list of parts")
-	}
-	var b strings.Builder
-	for _, p := range parts {
-		if p.Type != "text" {
-			return refuse("messages", "messages: content: a part of type %s: want text", p.Type)
-		}
-		b.WriteString(p.Text)
-	}
-	*c = content(b.String())
-	return nil
-}
-
-// plain is a conversation as text; the tools stand in front, calls of tools behind
-// their message.
-func plain(messages []message, tools json.RawMessage) []Message {
-	var out []Message
-	if given(tools) {
-		out = append(out, Message{"tools", string(tools)})
-	}
-	for _, m := range messages {
-		text := string(m.Content)
-		if given(m.ToolCalls) {
-			text += string(m.ToolCalls)
-		}
-		out = append(out, Message{m.Role, text})
-	}
-	return out
+	conversation
+	MaxCompletionTokens *int `json:"max_completion_tokens"`
 }
 
 func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
@@ -79,11 +20,10 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	if f == nil {
 		f = s.open(c, r, "chatcmpl-")
 	}
-	if f == nil && len(q.Messages) == 0 {
-		f = refuse("messages", "messages: want at least one message")
+	if f == nil {
+		c.prompt, f = s.converse(&q.conversation)
 	}
 	if f == nil {
-		c.prompt = s.options.Tokenizer.Chat(plain(q.Messages, q.Tools))
 		f = s.plan(c, &q.sampling, &q.Xargs, true)
 	}
 	if f != nil {

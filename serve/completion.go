@@ -9,9 +9,10 @@ import (
 type completionRequest struct {
 	envelope
 	sampling
-	Prompt prompt          `json:"prompt"`
-	Echo   bool            `json:"echo"`
-	Suffix json.RawMessage `json:"suffix"`
+	Prompt  prompt          `json:"prompt"`
+	Special *bool           `json:"add_special_tokens"`
+	Echo    bool            `json:"echo"`
+	Suffix  json.RawMessage `json:"suffix"`
 }
 
 // prompt is text or token ids; a list of one prompt is that prompt.
@@ -39,11 +40,15 @@ func (p *prompt) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// encode is the ids of a prompt.
-func (s *Server) encode(p *prompt) ([]uint32, *failure) {
+// encode is the ids of a prompt; special: with the tokens that the tokenizer adds.
+func (s *Server) encode(p *prompt, special *bool) ([]uint32, *failure) {
 	switch {
 	case p.text != nil:
-		return s.options.Tokenizer.Encode(*p.text), nil
+		ids, err := s.options.Tokenizer.Encode(*p.text, special == nil || *special)
+		if err != nil {
+			return nil, refuse("prompt", "prompt: %v", err)
+		}
+		return ids, nil
 	case p.ids == nil:
 		return nil, refuse("prompt", "prompt is required")
 	}
@@ -71,7 +76,7 @@ func (s *Server) completions(w http.ResponseWriter, r *http.Request) {
 		f = refuse("", "echo and suffix are not supported")
 	}
 	if f == nil {
-		c.prompt, f = s.encode(&q.Prompt)
+		c.prompt, f = s.encode(&q.Prompt, q.Special)
 	}
 	if f == nil {
 		f = s.plan(c, &q.sampling, &q.Xargs, false)

@@ -7,12 +7,12 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// answerTo makes up n tokens: the same ones for the same prompt and seed.
-func answerTo(prompt []uint32, n int, letters []uint32, seed uint64) []uint32 {
+// answerTo makes up n tokens of some words: the same ones for the same prompt and seed.
+func answerTo(prompt []uint32, n int, words []uint32, seed uint64) []uint32 {
 	r := rand.New(rand.NewPCG(seed, xxh3.HashSeed(bytesOf(prompt), seed)))
 	ids := make([]uint32, n)
 	for i := range ids {
-		ids[i] = letters[r.IntN(len(letters))]
+		ids[i] = words[r.IntN(len(words))]
 	}
 	return ids
 }

@@ -17,6 +17,7 @@ type sampling struct {
 	BadWords      []string        `json:"bad_words"`
 	DecodeTokens  *[]int64        `json:"trace_decode_token_ids"` // of generate
 	ReturnIDs     bool            `json:"return_token_ids"`
+	SkipSpecial   *bool           `json:"skip_special_tokens"`
 	ExtraArgs     forcing         `json:"extra_args"` // of generate
 	Xargs         forcing         `json:"vllm_xargs"` // of the others
 	StopTokenIDs  []int64         `json:"stop_token_ids"`

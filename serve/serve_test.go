@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"github.com/reprise-sim/reprise/metrics"
 	"github.com/reprise-sim/reprise/serve"
 	"github.com/reprise-sim/reprise/simulate"
+	"github.com/reprise-sim/reprise/tokenize"
 )
 
 // small is two instances of 8 blocks of 4 tokens, 10 ms for a prefill and 2 for a
@@ -114,12 +116,21 @@ func (r *running) ask(ctx context.Context, method, path, body string, header htt
 //	{"prompt": …}
 //	get /v1/models
 //
-// Each is sent when the one before has been answered. In a bubble time passes only
-// where somebody waits, so a chunk has the tokens of one instant.
+// Those of words.txt are given by a model's tokenizer, the others by [serve.Bytes]. Each
+// is sent when the one before has been answered. In a bubble time passes
+// only where somebody waits, so a chunk has the tokens of one instant.
 func TestAnswersAreThoseOfVLLM(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		synctest.Test(t, func(t *testing.T) {
-			r := start(t, 1)
+			o := serve.Options{Model: "m", OutputTokens: 6, Seed: 42, Version: "test", BlockSize: 4, Blocks: 17}
+			if filepath.Base(path) == "words.txt" {
+				m, err := tokenize.Open("../tokenize/testdata")
+				if err != nil {
+					t.Fatal(err)
+				}
+				o.Tokenizer = m
+			}
+			r := begin(t, 1, smallWith(t), o)
 			defer r.stop(t)
 			datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 				header := http.Header{}

@@ -37,6 +37,7 @@ type Options struct {
 type Server struct {
 	backend *Backend
 	options Options
+	words   []uint32 // of made-up answers
 	mux     *http.ServeMux
 	calls   atomic.Int64
 }
@@ -53,7 +54,7 @@ func NewServer(b *Backend, o Options) *Server {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Server{backend: b, options: o, mux: http.NewServeMux()}
+	s := &Server{backend: b, options: o, words: o.Tokenizer.Words(), mux: http.NewServeMux()}
 	m := newMeters(b, &o)
 	b.listener = m
 	s.mux.HandleFunc("POST /v1/completions", s.completions)
@@ -104,7 +105,10 @@ func unreadable(err error) *failure {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &wrong):
-		field := strings.TrimPrefix(strings.TrimPrefix(wrong.Field, "sampling."), "envelope.") // parts of ours
+		field := wrong.Field
+		for _, part := range []string{"sampling.", "envelope.", "conversation."} { // of ours
+			field = strings.TrimPrefix(field, part)
+		}
 		return refuse(field, "%s: %s at byte %d: want %v", field, wrong.Value, wrong.Offset, wrong.Type)
 	}
 	return refuse("", "The request is not JSON: %v", err)

@@ -1,26 +1,30 @@
 package serve
 
 import (
+	"encoding/json"
 	"strconv"
 	"unicode/utf8"
 )
 
 // Tokenizer turns text into token ids and back.
 type Tokenizer interface {
-	Encode(text string) []uint32
+	// Encode is the ids of a text. special adds the tokens that the tokenizer puts around
+	// a text by itself.
+	Encode(text string, special bool) ([]uint32, error)
+	// Chat is the ids of a conversation, with generate up to where the answer begins.
+	// messages, tools and arguments of the template are JSON as requests have them, the
+	// contents of messages as text; nil where there are none.
+	Chat(messages, tools, arguments json.RawMessage, generate bool) ([]uint32, error)
 	// AppendPiece appends the bytes that a token stands for.
 	AppendPiece(dst []byte, id uint32) []byte
-	// Chat is the ids of a conversation, up to where the answer begins.
-	Chat(messages []Message) []uint32
+	// Special is whether the text of an answer is shown without the token.
+	Special(id uint32) bool
 	// Vocabulary is the number of token ids, from 0.
 	Vocabulary() int
-	// Letters are the ids that made-up answers consist of: plain text, whose ids are
-	// these again.
-	Letters() []uint32
+	// Words are the ids, one at least, that made-up answers consist of: plain text, whose
+	// ids are these again.
+	Words() []uint32
 }
-
-// Message is one message of a conversation, its parts as text.
-type Message struct{ Role, Content string }
 
 // Bytes is the tokenizer of last resort: a token is a byte. It takes all ids that a
 // recorded prompt of today's models can have; those above 255 are words of their own.
@@ -31,12 +35,12 @@ type Bytes struct{}
 const bytesVocabulary = 1 << 20
 
 // Encode implements [Tokenizer].
-func (Bytes) Encode(text string) []uint32 {
+func (Bytes) Encode(text string, _ bool) ([]uint32, error) {
 	ids := make([]uint32, len(text))
 	for i := range len(text) {
 		ids[i] = uint32(text[i])
 	}
-	return ids
+	return ids, nil
 }
 
 // AppendPiece implements [Tokenizer].
@@ -47,34 +51,67 @@ func (Bytes) AppendPiece(dst []byte, id uint32) []byte {
 	return append(strconv.AppendUint(append(dst, '<'), uint64(id), 10), '>')
 }
 
-// Chat implements [Tokenizer]: <|role|>, the content, each on a line.
-func (b Bytes) Chat(messages []Message) []uint32 {
-	text := ""
-	for _, m := range messages {
-		text += "<|" + m.Role + "|>\n" + m.Content + "\n"
+// Chat implements [Tokenizer]: <|role|>, the content, each on a line; tools in front,
+// calls of tools behind the content.
+func (b Bytes) Chat(messages, tools, _ json.RawMessage, generate bool) ([]uint32, error) {
+	var list []struct {
+		Role      string
+		Content   string
+		ToolCalls json.RawMessage `json:"tool_calls"`
 	}
-	return b.Encode(text + "<|assistant|>\n")
+	if err := json.Unmarshal(messages, &list); err != nil {
+		return nil, err
+	}
+	text := ""
+	if given(tools) {
+		text = "<|tools|>\n" + string(tools) + "\n"
+	}
+	for _, m := range list {
+		text += "<|" + m.Role + "|>\n" + m.Content
+		if given(m.ToolCalls) {
+			text += string(m.ToolCalls)
+		}
+		text += "\n"
+	}
+	if generate {
+		text += "<|assistant|>\n"
+	}
+	return b.Encode(text, false)
 }
+
+// Special implements [Tokenizer]: there are no marks.
+func (Bytes) Special(uint32) bool { return false }
 
 // Vocabulary implements [Tokenizer].
 func (Bytes) Vocabulary() int { return bytesVocabulary }
 
-// Letters implements [Tokenizer].
-func (b Bytes) Letters() []uint32 { return b.Encode("etaoin shrdlu cmfwyp ") }
+// Words implements [Tokenizer].
+func (Bytes) Words() (ids []uint32) {
+	for _, letter := range []byte("etaoin shrdlu cmfwyp ") {
+		ids = append(ids, uint32(letter))
+	}
+	return ids
+}
 
-// decode is the text of ids; bytes that are no text are replaced.
+// decode is the text of ids, marks included; bytes that are no text are replaced.
 func decode(t Tokenizer, ids []uint32) string {
-	var d decoder
-	return d.next(t, ids) + d.rest()
+	d := decoder{tokenizer: t, marks: true}
+	return d.next(ids) + d.rest()
 }
 
 // decoder turns a stream of tokens into text. A character whose bytes have not all come
 // is held back.
-type decoder struct{ held []byte }
+type decoder struct {
+	tokenizer Tokenizer
+	marks     bool // special tokens are shown
+	held      []byte
+}
 
-func (d *decoder) next(t Tokenizer, ids []uint32) string {
+func (d *decoder) next(ids []uint32) string {
 	for _, id := range ids {
-		d.held = t.AppendPiece(d.held, id)
+		if d.marks || !d.tokenizer.Special(id) {
+			d.held = d.tokenizer.AppendPiece(d.held, id)
+		}
 	}
 	whole := len(d.held)
 	for back := 1; back < utf8.UTFMax && back <= len(d.held); back++ {

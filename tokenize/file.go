@@ -30,6 +30,7 @@ type added struct {
 	SingleWord bool   `json:"single_word"`
 	LStrip     bool   `json:"lstrip"`
 	RStrip     bool   `json:"rstrip"`
+	Special    bool   `json:"special"`
 }
 
 // merge is two tokens that become one: "a b" or ["a","b"].

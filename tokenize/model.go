@@ -26,6 +26,7 @@ type Model struct {
 	nfc                    bool
 	splits                 []*regexp2.Regexp
 	added                  []added // the longest first
+	pieces                 []piece // by id
 	before, after          []uint32
 	template               *jinja.Template
 	words                  map[string]string // special tokens that templates name
@@ -60,6 +61,9 @@ func digest(text []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
+// mostIDs bounds a vocabulary; those of today's models are below 300,000.
+const mostIDs = 1 << 24
+
 // parse reads a tokenizer.json.
 func parse(text []byte) (*Model, error) {
 	var f file
@@ -82,6 +86,10 @@ func parse(text []byte) (*Model, error) {
 		}
 	}
 	slices.SortStableFunc(m.added, func(a, b added) int { return len(b.Content) - len(a.Content) })
+	if n := m.size(); n > mostIDs {
+		return nil, fmt.Errorf("model: an id of %d, expected less than %d", n-1, mostIDs)
+	}
+	m.readPieces()
 	return m, errors.Join(m.readNormalizer(f.Normalizer), m.readSplits(f.PreTokenizer), m.readProcessor(f.PostProcessor))
 }
 

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/text/unicode/norm"
+	"pgregory.net/rapid"
+
 	"github.com/reprise-sim/reprise/tokenize"
 )
 
@@ -74,6 +77,48 @@ func TestConversationsAreThoseOfTheReference(t *testing.T) {
 	}
 }
 
+// Ids that a text has stand for this text (in NFC, as the tokenizer normalizes).
+func TestPiecesOfATextAreTheText(t *testing.T) {
+	m, r := open(t)
+	for _, c := range r.Texts {
+		var text []byte
+		for _, id := range c.IDs {
+			if int(id) >= m.Vocabulary() {
+				t.Fatalf("id %d of a vocabulary of %d", id, m.Vocabulary())
+			}
+			text = m.AppendPiece(text, id)
+		}
+		if want := norm.NFC.String(c.Text); string(text) != want {
+			t.Errorf("%q, want %q", text, want)
+		}
+	}
+	if got := m.AppendPiece(nil, uint32(m.Vocabulary())); got != nil {
+		t.Errorf("an id without a meaning is %q", got)
+	}
+	if !m.Special(2) || m.Special(3) || m.Special(1<<31) {
+		t.Error("<|im_end|> is special, a letter is not")
+	}
+}
+
+// Whatever is said in words has the same ids when it is read.
+func TestWordsInAnyOrderHaveTheirIDs(t *testing.T) {
+	m, _ := open(t)
+	words := m.Words()
+	if len(words) < 2 {
+		t.Fatalf("%d words", len(words))
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		ids := rapid.SliceOf(rapid.SampledFrom(words)).Draw(t, "ids")
+		var text []byte
+		for _, id := range ids {
+			text = m.AppendPiece(text, id)
+		}
+		if got, err := m.Encode(string(text), false); err != nil || !slices.Equal(got, ids) {
+			t.Fatalf("%q: %v %v, want %v", text, got, err, ids)
+		}
+	})
+}
+
 func TestWhatIsNotUnderstoodIsRefused(t *testing.T) {
 	const whole = `{"added_tokens":[{"id":0,"content":"x"%s}],"normalizer":%s,"pre_tokenizer":%s,"post_processor":%s,"model":{"type":%q,"vocab":{},"merges":[%s]}}`
 	for _, c := range []struct {
@@ -87,6 +132,7 @@ func TestWhatIsNotUnderstoodIsRefused(t *testing.T) {
 		{"", "null", `{"type":"Split","behavior":"Isolated","pattern":{"Regex":"("}}`, "null", "BPE", "", "pre_tokenizer"},
 		{"", "null", `{"type":"ByteLevel"}`, `{"type":"BertProcessing"}`, "BPE", "", "post_processor: BertProcessing"},
 		{"", "null", `{"type":"ByteLevel"}`, "null", "BPE", `"a b c"`, "want two tokens"},
+		{`},{"id":4000000000,"content":"y"`, "null", `{"type":"ByteLevel"}`, "null", "BPE", "", "an id of 4000000000"},
 	} {
 		dir := t.TempDir()
 		text := fmt.Sprintf(whole, c.added, c.normalizer, c.pre, c.post, c.model, c.merges)

@@ -18,6 +18,7 @@ import (
 	"github.com/reprise-sim/reprise/rundir"
 	"github.com/reprise-sim/reprise/serve"
 	"github.com/reprise-sim/reprise/simulate"
+	"github.com/reprise-sim/reprise/tokenize"
 )
 
 // serveFlags are the flags of `reprise serve`.
@@ -26,6 +27,7 @@ type serveFlags struct {
 	model      string
 	output     int
 	vocabulary int
+	tokenizer  string
 	speed      float64
 	events     string
 	until      time.Duration
@@ -45,7 +47,8 @@ scheduled, cached, routed and priced as in "reprise simulate", and their tokens 
 when the simulation says so. The API is that of vLLM: /v1/completions,
 /v1/chat/completions, /inference/v1/generate, /v1/models, /tokenize, /detokenize,
 /metrics, /version, /health. No model runs: answers are made up, the same for the same
-prompt and seed, unless the request gives the ids.
+prompt and seed, unless the request gives the ids. With --tokenizer text has the ids
+of a model, and answers are words of its vocabulary.
 
 The configuration is that of "reprise simulate"; its trace and arrival are not used.
 --speed 10 lets simulated time run ten times as fast, --speed 0 waits for nothing.
@@ -63,6 +66,7 @@ Exit codes: 0 the server was ended, 1 it failed, 2 bad command line or configura
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:8000", "`ADDRESS` to listen on; port 0 is a free one")
 	flags.StringVar(&f.model, "model", "simulated", "`NAME` of the model that is served")
 	flags.IntVar(&f.output, "output-tokens", 256, "tokens of an answer whose request sets no limit")
+	flags.StringVar(&f.tokenizer, "tokenizer", "", "`DIR` of a model, with its tokenizer.json; without one a token is a byte")
 	flags.IntVar(&f.vocabulary, "vocabulary", 0, "number of token ids that are legal; 0: those of the tokenizer")
 	flags.Float64Var(&f.speed, "speed", 1, "simulated time per real time; 0: as fast as possible")
 	flags.StringVar(&f.events, "kv-events", "", "publish the KV blocks of instances over ZMQ, as vLLM does, at `tcp://HOST:PORT` and the ports behind it")
@@ -93,8 +97,29 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
+// open is the tokenizer that turns text into ids.
+func (f *serveFlags) open() (serve.Tokenizer, error) {
+	if f.tokenizer == "" {
+		return serve.Bytes{}, nil
+	}
+	m, err := tokenize.Open(f.tokenizer)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("--tokenizer: %w", err)
+	case len(m.Words()) == 0:
+		return nil, fmt.Errorf("--tokenizer: %s: no token to make up answers from: want one whose text has its id", f.tokenizer)
+	case f.vocabulary != 0 && f.vocabulary < m.Vocabulary():
+		return nil, fmt.Errorf("--vocabulary: %d: want at least the %d ids of the tokenizer", f.vocabulary, m.Vocabulary())
+	}
+	return m, nil
+}
+
 func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.check(cmd); err != nil {
+		return err
+	}
+	words, err := f.open()
+	if err != nil {
 		return err
 	}
 	sources := config.Sources{Out: f.out, Set: f.set, Served: true}
@@ -132,7 +157,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 			return errors.Join(fmt.Errorf("--kv-events: %w", err), v.Abort())
 		}
 	}
-	end, err := f.serve(cmd.Context(), listener, v, events)
+	end, err := f.serve(cmd.Context(), listener, words, v, events)
 	if err != nil {
 		return fail(errors.Join(err, v.Abort()))
 	}
@@ -150,13 +175,13 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // serve answers requests until somebody ends the server.
-func (f *serveFlags) serve(parent context.Context, listener net.Listener, v *config.Serving, events *serve.KVEvents) (simulate.End, error) {
+func (f *serveFlags) serve(parent context.Context, listener net.Listener, words serve.Tokenizer, v *config.Serving, events *serve.KVEvents) (simulate.End, error) {
 	closing, now, stop := f.ends(parent)
 	defer stop()
 	c := v.Config()
 	backend := serve.NewBackend(f.speed, v.Stepper)
 	server := serve.NewServer(backend, serve.Options{
-		Model: f.model, Vocabulary: f.vocabulary, ContextTokens: v.ContextTokens(), OutputTokens: f.output,
+		Model: f.model, Tokenizer: words, Vocabulary: f.vocabulary, ContextTokens: v.ContextTokens(), OutputTokens: f.output,
 		Priorities: c.Engine.VLLM.Policy == "priority", Seed: uint64(c.Seed), Version: build().String(),
 		BlockSize: c.Engine.BlockSize, Blocks: c.Engine.NumGPUBlocks, Events: events,
 	})
