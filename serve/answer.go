@@ -93,7 +93,11 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, c *call, d diale
 
 // decoder turns the tokens of a call into text.
 func (s *Server) decoder(c *call) *decoder {
-	return &decoder{tokenizer: s.options.Tokenizer, marks: c.marks}
+	d := &decoder{tokenizer: s.options.Tokenizer, marks: c.marks, left: -1}
+	if c.stopped != nil {
+		d.left = c.stopped.textBytes
+	}
+	return d
 }
 
 // reject answers a request that is not handed over. With stream, what vLLM finds late

@@ -14,7 +14,8 @@ type call struct {
 	id             string
 	created        int64 // s since 1970
 	prompt, output []uint32
-	finish         string // the reason why the answer ends
+	finish         string   // the reason why the answer ends
+	stopped        *stopped // nil: at its length
 	returnIDs      bool
 	marks          bool // the text shows special tokens
 }
@@ -55,6 +56,7 @@ func (s *Server) plan(c *call, q *sampling, force *forcing, open bool) *failure 
 		c.output, c.finish = forced, "length"
 	default:
 		c.output, c.finish = answerTo(c.prompt, n, s.words, s.options.Seed), finish
+		s.stopping(c, q)
 	}
 	return nil
 }

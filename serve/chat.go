@@ -52,7 +52,7 @@ type chatChoice struct {
 	Delta        *chatMessage `json:"delta,omitempty"`
 	Logprobs     *string      `json:"logprobs"` // never any
 	FinishReason *string      `json:"finish_reason"`
-	StopReason   *string      `json:"stop_reason"`
+	StopReason   any          `json:"stop_reason"`
 	TokenIDs     []uint32     `json:"token_ids,omitempty"`
 }
 
@@ -80,7 +80,7 @@ func (d chatDialect) begin(c *call) any {
 }
 
 func (d chatDialect) chunk(c *call, p *piece) any {
-	choice := chatChoice{Delta: &chatMessage{Content: &p.text}, FinishReason: p.finish}
+	choice := chatChoice{Delta: &chatMessage{Content: &p.text}, FinishReason: p.finish, StopReason: c.stopReason(p)}
 	if c.returnIDs {
 		choice.TokenIDs = p.ids
 	}
@@ -95,7 +95,7 @@ func (d chatDialect) bill(c *call, s *State) any {
 }
 
 func (d chatDialect) whole(c *call, p *piece, s *State) any {
-	choice := chatChoice{Message: &chatMessage{"assistant", &p.text}, FinishReason: p.finish}
+	choice := chatChoice{Message: &chatMessage{"assistant", &p.text}, FinishReason: p.finish, StopReason: c.stopReason(p)}
 	f := d.frame(c, "chat.completion", choice)
 	if c.returnIDs {
 		f.Choices[0].TokenIDs, f.PromptIDs = p.ids, c.prompt

@@ -104,7 +104,7 @@ type completionChoice struct {
 	Text         string   `json:"text"`
 	Logprobs     *string  `json:"logprobs"` // never any
 	FinishReason *string  `json:"finish_reason"`
-	StopReason   *string  `json:"stop_reason"`
+	StopReason   any      `json:"stop_reason"`
 	PromptIDs    []uint32 `json:"prompt_token_ids,omitempty"`
 	TokenIDs     []uint32 `json:"token_ids,omitempty"`
 }
@@ -118,7 +118,7 @@ func (d completionDialect) frame(c *call, choices ...completionChoice) *completi
 func (completionDialect) begin(*call) any { return nil }
 
 func (d completionDialect) chunk(c *call, p *piece) any {
-	choice := completionChoice{Text: p.text, FinishReason: p.finish}
+	choice := completionChoice{Text: p.text, FinishReason: p.finish, StopReason: c.stopReason(p)}
 	if c.returnIDs {
 		choice.TokenIDs = p.ids
 		if p.first {

@@ -44,8 +44,8 @@ func (s *Server) forcedNatively(q *sampling, prompt int) ([]uint32, *failure) {
 		return nil, refuse("trace_decode_token_ids", "trace_decode_token_ids must not be empty")
 	case bad >= 0:
 		return nil, refuse("trace_decode_token_ids", "trace_decode_token_ids contains token id %d, which is out of vocabulary", ids[bad])
-	case given(q.Structured) || len(q.BadWords) > 0 || given(q.PromptLogprob):
-		return nil, refuse("trace_decode_token_ids", "trace replay does not go together with structured_outputs, bad_words or prompt_logprobs")
+	case given(q.Structured) || len(q.BadWords) > 0:
+		return nil, refuse("trace_decode_token_ids", "trace replay does not go together with structured_outputs or bad_words")
 	}
 	n := min(len(ids), s.options.ContextTokens-prompt)
 	if q.MaxTokens != nil {

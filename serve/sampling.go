@@ -2,12 +2,12 @@ package serve
 
 import (
 	"encoding/json"
+	"slices"
 )
 
 // sampling are the fields that requests of all kinds have in common: those that say how
 // long an answer is, and those that this server has to refuse. What only changes which
-// tokens a model chooses (temperature, penalties, stops) has no effect: nothing is
-// sampled.
+// tokens a model chooses (temperature, penalties) has no effect: nothing is sampled.
 type sampling struct {
 	MaxTokens     *int            `json:"max_tokens"`
 	MinTokens     int             `json:"min_tokens"`
@@ -21,7 +21,11 @@ type sampling struct {
 	ExtraArgs     forcing         `json:"extra_args"` // of generate
 	Xargs         forcing         `json:"vllm_xargs"` // of the others
 	StopTokenIDs  []int64         `json:"stop_token_ids"`
+	Stop          stops           `json:"stop"`
+	IncludeStop   bool            `json:"include_stop_str_in_output"`
 	PromptLogprob json.RawMessage `json:"prompt_logprobs"`
+	Logprobs      json.RawMessage `json:"logprobs"`
+	TopLogprobs   json.RawMessage `json:"top_logprobs"`
 }
 
 // forcing are the arguments of the plug-in (spec/vllm-cpu-live.md 5).
@@ -55,6 +59,20 @@ func (q *sampling) check() *failure {
 		return refuse("min_tokens", "min_tokens must be greater than or equal to 0, got %d.", q.MinTokens)
 	case q.MaxTokens != nil && q.MinTokens > *q.MaxTokens:
 		return refuse("min_tokens", "min_tokens must be less than or equal to max_tokens=%d, got %d.", *q.MaxTokens, q.MinTokens)
+	}
+	for _, l := range []struct {
+		field string
+		asked bool
+	}{
+		{"logprobs", given(q.Logprobs)}, {"top_logprobs", given(q.TopLogprobs) && string(q.TopLogprobs) != "0"},
+		{"prompt_logprobs", given(q.PromptLogprob)},
+	} {
+		if l.asked {
+			return refuse(l.field, "%s: no model runs here: there are no log probabilities", l.field)
+		}
+	}
+	if slices.Contains(q.Stop, "") {
+		return refuse("stop", "stop cannot contain an empty string.")
 	}
 	return nil
 }

@@ -95,7 +95,7 @@ func (Bytes) Words() (ids []uint32) {
 
 // decode is the text of ids, marks included; bytes that are no text are replaced.
 func decode(t Tokenizer, ids []uint32) string {
-	d := decoder{tokenizer: t, marks: true}
+	d := decoder{tokenizer: t, marks: true, left: -1}
 	return d.next(ids) + d.rest()
 }
 
@@ -105,6 +105,7 @@ type decoder struct {
 	tokenizer Tokenizer
 	marks     bool // special tokens are shown
 	held      []byte
+	left      int // bytes of text that are still shown; negative: all
 }
 
 func (d *decoder) next(ids []uint32) string {
@@ -124,6 +125,16 @@ func (d *decoder) next(ids []uint32) string {
 	}
 	text := legible(d.held[:whole])
 	d.held = append(d.held[:0], d.held[whole:]...)
+	return d.show(text)
+}
+
+// show is what is shown of a text.
+func (d *decoder) show(text string) string {
+	if d.left < 0 {
+		return text
+	}
+	text = text[:min(len(text), d.left)]
+	d.left -= len(text)
 	return text
 }
 
@@ -131,7 +142,7 @@ func (d *decoder) next(ids []uint32) string {
 func (d *decoder) rest() string {
 	text := legible(d.held)
 	d.held = d.held[:0]
-	return text
+	return d.show(text)
 }
 
 // legible is bytes as text, with U+FFFD for those that are none.
