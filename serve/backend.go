@@ -16,11 +16,14 @@ var ErrStopped = errors.New("the simulated cluster has stopped")
 
 // Listener is told about the tokens of all calls, in the goroutine of Run.
 type Listener interface {
-	// Tokens is called when a call has n more tokens; first: they are its first ones.
-	Tokens(row *metrics.Row, n int, first bool)
+	// Tokens is called when a call has more tokens, with their times; lastMs is that of
+	// the one before them, NaN if there is none.
+	Tokens(row *metrics.Row, tokenMs []float64, lastMs float64)
 	// Ended is called when a call has ended, with the reason why its answer ends. The row
 	// must not be kept.
 	Ended(row *metrics.Row, finish string)
+	// Settled is called when everything has been told that happened so far.
+	Settled()
 }
 
 // Backend lets a simulated service live on the wall clock. One goroutine, that of Run,
@@ -49,8 +52,9 @@ func NewBackend(speed float64, stepper func(hear func(simulate.News)) *simulate.
 // nobody listens.
 type nobody struct{}
 
-func (nobody) Tokens(*metrics.Row, int, bool) {}
-func (nobody) Ended(*metrics.Row, string)     {}
+func (nobody) Tokens(*metrics.Row, []float64, float64) {}
+func (nobody) Settled()                                {}
+func (nobody) Ended(*metrics.Row, string)              {}
 
 // Run serves until ctx is cancelled or something goes wrong. Calls that are open then
 // end as unfinished.
@@ -104,7 +108,11 @@ func (b *Backend) instant(nowMs float64, ask func() error) error {
 			ask = nil
 		}
 	}
-	return b.stepper.Decide()
+	if err := b.stepper.Decide(); err != nil {
+		return err
+	}
+	b.listener.Settled()
+	return nil
 }
 
 // do lets the owner run f.
@@ -162,7 +170,8 @@ func (b *Backend) hear(n simulate.News) {
 		return
 	}
 	if len(n.TokenMs) > 0 {
-		b.listener.Tokens(n.State, len(n.TokenMs), t.state.Tokens == 0)
+		b.listener.Tokens(n.State, n.TokenMs, t.lastMs)
+		t.lastMs = n.TokenMs[len(n.TokenMs)-1]
 	}
 	t.tell(&n)
 	if n.State.Status != metrics.Open {

@@ -18,26 +18,32 @@ type meters struct {
 	registry *prometheus.Registry
 	model    string
 
-	running, waiting, usage *prometheus.Desc
+	running, waiting, byReason, usage *prometheus.Desc
 
 	promptTokens, outputTokens, preemptions *prometheus.CounterVec
 	queries, hits, cached                   *prometheus.CounterVec
 	success                                 *prometheus.CounterVec
 	ttft, tpot, e2e, queue, prefill, decode *prometheus.HistogramVec
-	inference                               *prometheus.HistogramVec
-	bySource                                *prometheus.CounterVec
+	inference, itl, computed                *prometheus.HistogramVec
+	bySource, cachedBySource                *prometheus.CounterVec
+	perPass                                 *prometheus.HistogramVec
+
+	iterations map[iteration]int // tokens of passes that are not counted yet
 }
 
 // latencyBuckets are vLLM's for latencies of requests, firstBuckets those for the time
-// to first token, tokenBuckets those for the time per output token, in s.
+// to first token, tokenBuckets those for the time per output token, in s; countBuckets
+// are for tokens of a request, passBuckets for those of a pass.
 var (
 	latencyBuckets = []float64{.3, .5, .8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680}
 	firstBuckets   = []float64{.001, .005, .01, .02, .04, .06, .08, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640, 2560}
+	passBuckets    = []float64{1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}
+	countBuckets   = []float64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000}
 	tokenBuckets   = []float64{.01, .025, .05, .075, .1, .15, .2, .3, .4, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80}
 )
 
 func newMeters(b *Backend, o *Options) *meters {
-	m := &meters{backend: b, registry: prometheus.NewRegistry(), model: o.Model}
+	m := &meters{backend: b, registry: prometheus.NewRegistry(), model: o.Model, iterations: map[iteration]int{}}
 	fixed := []string{"model_name", "engine"}
 	gauge := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc("vllm:"+name, help, fixed, nil)
@@ -54,6 +60,7 @@ func newMeters(b *Backend, o *Options) *meters {
 	}
 	m.running = gauge("num_requests_running", "Number of requests in model execution batches.")
 	m.waiting = gauge("num_requests_waiting", "Number of requests waiting to be processed.")
+	m.byReason = prometheus.NewDesc("vllm:num_requests_waiting_by_reason", "Number of waiting requests by reason.", append(fixed[:2:2], "reason"), nil)
 	m.usage = gauge("kv_cache_usage_perc", "KV-cache usage. 1 means 100 percent usage.")
 	m.promptTokens = counter("prompt_tokens_total", "Number of prefill tokens processed.")
 	m.outputTokens = counter("generation_tokens_total", "Number of generation tokens processed.")
@@ -62,9 +69,13 @@ func newMeters(b *Backend, o *Options) *meters {
 	m.hits = counter("prefix_cache_hits_total", "Prefix cache hits, in terms of number of cached tokens.")
 	m.cached = counter("prompt_tokens_cached_total", "Number of cached prompt tokens.")
 	m.bySource = counter("prompt_tokens_by_source_total", "Number of prompt tokens by source.", "source")
+	m.cachedBySource = counter("prompt_tokens_cached_by_source_total", "Number of cached prompt tokens by source.", "source")
 	m.success = counter("request_success_total", "Count of successfully processed requests.", "finished_reason")
 	m.ttft = histogram("time_to_first_token_seconds", "Histogram of time to first token in seconds.", firstBuckets)
 	m.tpot = histogram("request_time_per_output_token_seconds", "Histogram of time per output token per request in seconds.", tokenBuckets)
+	m.itl = histogram("inter_token_latency_seconds", "Histogram of inter-token latency in seconds.", tokenBuckets)
+	m.computed = histogram("request_prefill_kv_computed_tokens", "Histogram of new KV tokens computed during prefill.", countBuckets)
+	m.perPass = histogram("iteration_tokens_total", "Histogram of number of tokens per engine_step.", passBuckets)
 	m.e2e = histogram("e2e_request_latency_seconds", "Histogram of e2e request latency in seconds.", latencyBuckets)
 	m.queue = histogram("request_queue_time_seconds", "Histogram of time spent in WAITING phase for request.", latencyBuckets)
 	m.prefill = histogram("request_prefill_time_seconds", "Histogram of time spent in PREFILL phase for request.", latencyBuckets)
@@ -95,6 +106,7 @@ func (m *meters) handler() http.Handler {
 func (m *meters) Describe(to chan<- *prometheus.Desc) {
 	to <- m.running
 	to <- m.waiting
+	to <- m.byReason
 	to <- m.usage
 }
 
@@ -106,6 +118,10 @@ func (m *meters) Collect(to chan<- prometheus.Metric) {
 	m.backend.Look(func(in *cluster.Instance, nowMs float64) {
 		l := in.Load(nowMs)
 		used := float64(l.BlocksUsed) / float64(max(1, l.BlocksTotal))
+		// Whatever waits, waits for room: nothing is put off for other reasons.
+		for reason, n := range map[string]int{"capacity": l.Waiting, "deferred": 0} {
+			found = append(found, prometheus.MustNewConstMetric(m.byReason, prometheus.GaugeValue, float64(n), m.model, strconv.Itoa(engine), reason))
+		}
 		for _, v := range []struct {
 			what  *prometheus.Desc
 			value float64

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"math"
 	"sync"
 
 	"github.com/reprise-sim/reprise/metrics"
@@ -12,6 +13,7 @@ import (
 type Ticket struct {
 	row    int32
 	finish string
+	lastMs float64       // time of the last token, NaN before the first; for the owner of the cluster
 	wake   chan struct{} // holds something if there is news
 
 	mu    sync.Mutex
@@ -32,7 +34,7 @@ type State struct {
 type Times struct{ QueueMs, PrefillMs, DecodeMs, MeanITLMs float64 }
 
 func newTicket(finish string) *Ticket {
-	return &Ticket{finish: finish, wake: make(chan struct{}, 1)}
+	return &Ticket{finish: finish, lastMs: math.NaN(), wake: make(chan struct{}, 1)}
 }
 
 // Wait waits until the call has more than seen tokens or has ended.
