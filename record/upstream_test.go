@@ -31,6 +31,7 @@ type upstream struct {
 	errorAfter int    // events after which an error comes, 0: never
 	status     int    // of an error at once
 	routes     func(rows int) string
+	coding     string        // Content-Encoding of its answers
 	stall      chan struct{} // a stream waits for it after its first tokens
 
 	mu   sync.Mutex
@@ -108,7 +109,9 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		w.WriteHeader(u.status)
 		_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{"message": "bad key " + req.Header.Get("Authorization")}})
 	case path == "/v1/chat/completions" || path == "/v1/completions":
-		u.complete(w, &q, strings.Contains(path, "chat"))
+		out, end := encoded(w, u.coding)
+		u.complete(out, &q, strings.Contains(path, "chat"))
+		end()
 	case path == "/v1/messages":
 		u.message(w, &q)
 	default:

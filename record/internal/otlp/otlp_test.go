@@ -14,6 +14,7 @@ import (
 
 	"github.com/reprise-sim/reprise/internal/scenario"
 	"github.com/reprise-sim/reprise/record/internal/graph"
+	"github.com/reprise-sim/reprise/record/internal/graph/graphtest"
 )
 
 // story is spans, as the stories tell them.
@@ -75,48 +76,7 @@ func tasks(s *story, t *testing.T, td *datadriven.TestData) string {
 	if err != nil {
 		return err.Error()
 	}
-	var b strings.Builder
-	r := graph.Build(Journal(spans, td.HasArg("redacted")))
-	for _, task := range r.Tasks {
-		fmt.Fprintf(&b, "task %s\n", task.ID)
-		for i := range task.Nodes {
-			n := &task.Nodes[i]
-			d := n.Details
-			fmt.Fprintf(&b, "  %s %s session=%s %v-%v", n.Kind, n.ID, n.Session, d.Recorded.StartMs, d.Recorded.EndMs)
-			if n.Name != "" {
-				fmt.Fprintf(&b, " name=%s args=%s result=%s", n.Name, d.Args, d.Result)
-			}
-			if n.InputTokens > 0 {
-				fmt.Fprintf(&b, " tokens=%d+%d keep=%d", n.InputTokens, n.OutputTokens, n.Keep)
-			}
-			b.WriteString("\n")
-			for _, e := range n.After {
-				fmt.Fprintf(&b, "    after %s", task.Nodes[e.From].ID)
-				if e.DelayMs != 0 {
-					fmt.Fprintf(&b, " +%v", e.DelayMs)
-				}
-				if e.Inferred {
-					b.WriteString(" (inferred)")
-				}
-				b.WriteString("\n")
-			}
-			if d.Messages != nil && td.HasArg("messages") {
-				fmt.Fprintf(&b, "    %s\n", d.Messages)
-			}
-		}
-	}
-	for _, c := range r.Calls {
-		if c.LeftOut != "" {
-			fmt.Fprintf(&b, "left out: %s %s\n", c.LeftOut, c.Reason)
-		}
-	}
-	for _, note := range append(r.Notes, r.Incomplete()...) {
-		fmt.Fprintf(&b, "note: %s\n", note)
-	}
-	if r.Unrecorded > 0 {
-		fmt.Fprintf(&b, "others: %d\n", r.Unrecorded)
-	}
-	return b.String()
+	return graphtest.Tell(graph.Build(Journal(spans, td.HasArg("redacted"))), td.HasArg("messages"))
 }
 
 func TestSpans(t *testing.T) {
