@@ -25,13 +25,15 @@ import (
 type KVEvents struct {
 	blocks  *blocks
 	sockets []*socket // by instance
+	replays []net.Addr
 }
 
 // socket publishes what happens on one instance.
 type socket struct {
 	zmq4.Socket
-	queue chan notice
-	next  uint64
+	queue   chan notice
+	next    uint64
+	backlog *backlog // nil: nobody can ask again
 }
 
 // notice is a payload with its number.
@@ -47,29 +49,41 @@ const eventsAhead = 4096
 // tcp://127.0.0.1:5557, of the others on the ports that follow; port 0 is a free one for
 // each. It ends with ctx.
 func NewKVEvents(ctx context.Context, endpoint string, n, blockSize int) (*KVEvents, error) {
-	address, isTCP := strings.CutPrefix(endpoint, "tcp://")
-	host, text, err := net.SplitHostPort(address)
-	if err != nil || !isTCP {
-		return nil, fmt.Errorf("%s: want tcp://HOST:PORT", endpoint)
-	}
-	port, err := strconv.Atoi(text)
+	host, port, err := hostPort(endpoint)
 	if err != nil {
-		return nil, fmt.Errorf("%s: want a port number", endpoint)
+		return nil, err
 	}
 	k := &KVEvents{blocks: newBlocks(blockSize)}
 	for i := range n {
 		s := &socket{Socket: zmq4.NewPub(ctx), queue: make(chan notice, eventsAhead)}
-		at := port
-		if port != 0 {
-			at += i
-		}
-		if err := s.Listen("tcp://" + net.JoinHostPort(host, strconv.Itoa(at))); err != nil {
+		if err := s.Listen("tcp://" + address(host, port, i)); err != nil {
 			return nil, fmt.Errorf("instance %d: %w", i, err)
 		}
 		k.sockets = append(k.sockets, s)
 		go s.publish(ctx)
 	}
 	return k, nil
+}
+
+// hostPort are the parts of an endpoint such as tcp://127.0.0.1:5557.
+func hostPort(endpoint string) (host string, port int, err error) {
+	rest, isTCP := strings.CutPrefix(endpoint, "tcp://")
+	host, text, err := net.SplitHostPort(rest)
+	if err != nil || !isTCP {
+		return "", 0, fmt.Errorf("%s: want tcp://HOST:PORT", endpoint)
+	}
+	if port, err = strconv.Atoi(text); err != nil {
+		return "", 0, fmt.Errorf("%s: want a port number", endpoint)
+	}
+	return host, port, nil
+}
+
+// address is where the i-th instance listens: ports follow one another, 0 is a free one.
+func address(host string, port, i int) string {
+	if port != 0 {
+		port += i
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port))
 }
 
 // Addresses are where the instances publish.
@@ -97,8 +111,7 @@ func (s *socket) publish(ctx context.Context) {
 	}
 }
 
-// Tell publishes what has happened to blocks of an instance, the i-th of the service;
-
+// Tell publishes what has happened to blocks of an instance, the i-th of the service.
 func (k *KVEvents) Tell(i int, e *engine.BlockEvent, atMs float64) {
 	event := k.blocks.event(i, e)
 	if event == nil {
@@ -109,8 +122,12 @@ func (k *KVEvents) Tell(i int, e *engine.BlockEvent, atMs float64) {
 		panic(err) // numbers and strings
 	}
 	s := k.sockets[i]
+	n := notice{s.next, payload}
+	if s.backlog != nil {
+		s.backlog.add(n)
+	}
 	select {
-	case s.queue <- notice{s.next, payload}:
+	case s.queue <- n:
 	default:
 	}
 	s.next++

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/go-zeromq/zmq4"
 	"github.com/vmihailenco/msgpack/v5"
@@ -171,6 +173,52 @@ func TestHashesOfEventsAreKeys(t *testing.T) {
 			}
 			t.Fatalf("%x are no keys of what was asked", hashes)
 		default:
+		}
+	}
+}
+
+// Who has missed something can ask for it: all messages from a number on, without a
+// gap, then the end.
+func TestWhatWasMissedCanBeAskedForAgain(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	events, err := serve.NewKVEvents(ctx, "tcp://127.0.0.1:0", 1, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := events.Replay(ctx, "tcp://127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	for word := range uint64(9) {
+		events.Tell(0, &engine.BlockEvent{Kind: engine.Stored, Words: []uint64{word}, To: 1}, 0)
+	}
+	client := zmq4.NewDealer(ctx)
+	defer client.Close()
+	if err := client.Dial("tcp://" + events.ReplayAddresses()[0].String()); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Send(zmq4.NewMsgFrom(nil, []byte("what?"))); err != nil { // no answer
+		t.Fatal(err)
+	}
+	for _, from := range []uint64{3, 0, 9} {
+		if err := client.Send(zmq4.NewMsgFrom(nil, binary.BigEndian.AppendUint64(nil, from))); err != nil {
+			t.Fatal(err)
+		}
+		for want := from; ; want++ {
+			m, err := client.Recv()
+			if err != nil || len(m.Frames) != 3 {
+				t.Fatalf("from %d: %v %v", from, m, err)
+			}
+			if number := binary.BigEndian.Uint64(m.Frames[1]); want == 9 {
+				if number != math.MaxUint64 || len(m.Frames[2]) != 0 {
+					t.Fatalf("from %d: number %d at the end", from, number)
+				}
+				break
+			}
+			number, told := batch(t, m)
+			if number != want || len(told) != 1 || told[0].Hashes[0] != want {
+				t.Fatalf("from %d: number %d, %+v, want %d", from, number, told, want)
+			}
 		}
 	}
 }

@@ -30,6 +30,7 @@ type serveFlags struct {
 	tokenizer  string
 	speed      float64
 	events     string
+	again      string
 	until      time.Duration
 	out        string
 	set        []string
@@ -70,6 +71,7 @@ Exit codes: 0 the server was ended, 1 it failed, 2 bad command line or configura
 	flags.IntVar(&f.vocabulary, "vocabulary", 0, "number of token ids that are legal; 0: those of the tokenizer")
 	flags.Float64Var(&f.speed, "speed", 1, "simulated time per real time; 0: as fast as possible")
 	flags.StringVar(&f.events, "kv-events", "", "publish the KV blocks of instances over ZMQ, as vLLM does, at `tcp://HOST:PORT` and the ports behind it")
+	flags.StringVar(&f.again, "kv-events-replay", "", "let subscribers ask again for what they missed at `tcp://HOST:PORT` and the ports behind it; needs --kv-events")
 	flags.DurationVar(&f.until, "for", 0, "end the server after this time; 0: at Ctrl-C")
 	flags.StringVar(&f.out, "out", "", "`DIR` for the files of the run, in place of output.dir")
 	flags.StringArrayVar(&f.set, "set", nil, "set a key of the configuration, `key=value`; again for more")
@@ -91,6 +93,8 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 		return fmt.Errorf("--output-tokens: %d: want at least 1", f.output)
 	case f.vocabulary < 0 || f.vocabulary > 1<<31:
 		return fmt.Errorf("--vocabulary: %d: want a number of token ids, or 0", f.vocabulary)
+	case f.again != "" && f.events == "":
+		return errors.New("--kv-events-replay: want --kv-events, too")
 	case f.until < 0:
 		return fmt.Errorf("--for: %v: want a time, or 0", f.until)
 	}
@@ -152,10 +156,8 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		remark(cmd.ErrOrStderr(), v.Notes()...)
 		remark(cmd.ErrOrStderr(), fmt.Sprintf("serving %s on http://%s (Ctrl-C to end)", f.model, listener.Addr()))
 	}
-	if f.events != "" {
-		if events, err = serve.NewKVEvents(cmd.Context(), f.events, v.Instances(), c.Engine.BlockSize); err != nil {
-			return errors.Join(fmt.Errorf("--kv-events: %w", err), v.Abort())
-		}
+	if events, err = f.publisher(cmd.Context(), v.Instances(), c.Engine.BlockSize); err != nil {
+		return errors.Join(err, v.Abort())
 	}
 	end, err := f.serve(cmd.Context(), listener, words, v, events)
 	if err != nil {
@@ -172,6 +174,23 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		remark(cmd.ErrOrStderr(), "files of the run: "+result.Dir)
 	}
 	return nil
+}
+
+// publisher publishes the KV events of n instances, nil if nobody asks for them.
+func (f *serveFlags) publisher(ctx context.Context, n, blockSize int) (*serve.KVEvents, error) {
+	if f.events == "" {
+		return nil, nil
+	}
+	events, err := serve.NewKVEvents(ctx, f.events, n, blockSize)
+	if err != nil {
+		return nil, fmt.Errorf("--kv-events: %w", err)
+	}
+	if f.again != "" {
+		if err := events.Replay(ctx, f.again); err != nil {
+			return nil, fmt.Errorf("--kv-events-replay: %w", err)
+		}
+	}
+	return events, nil
 }
 
 // serve answers requests until somebody ends the server.
