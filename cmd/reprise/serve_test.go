@@ -12,11 +12,10 @@ import (
 	"testing"
 )
 
-// startServe starts a simulated server of words and returns where it listens.
-func startServe(t *testing.T) (address string) {
+// startServe starts a simulated server and returns where it listens.
+func startServe(t *testing.T, args ...string) (address string) {
 	t.Helper()
-	cmd := exec.Command("reprise", "serve", "../../examples/serve.yaml", "--listen", "127.0.0.1:0", "--speed", "20",
-		"--tokenizer", "../../tokenize/testdata", "--output-tokens", "20")
+	cmd := exec.Command("reprise", append([]string{"serve", "../../examples/serve.yaml", "--listen", "127.0.0.1:0", "--speed", "20"}, args...)...)
 	pipe, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +55,7 @@ func say(t *testing.T, url, body string) {
 // server is asked for because it says that it has them, or which come from its
 // /tokenize, and can be replayed on the same server token by token.
 func TestWordsSaidToASimulatedServerCanBeReplayed(t *testing.T) {
-	server := startServe(t)
+	server := startServe(t, "--tokenizer", "../../tokenize/testdata", "--output-tokens", "20")
 	for _, ids := range []string{"auto", "never"} {
 		t.Run(ids, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "t.jsonl")
@@ -80,4 +79,25 @@ func TestWordsSaidToASimulatedServerCanBeReplayed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Simulated servers, ours and llm-d-inference-sim, do the work of a trace: all calls,
+// with the lengths that were recorded. The address of the latter is given by
+// REPRISE_LLM_D_SIM, such as http://localhost:8000.
+func TestSimulatedServersDoTheWorkOfATrace(t *testing.T) {
+	replay := func(t *testing.T, url string) {
+		var stdout, told strings.Builder
+		args := []string{"replay", "../../examples/agents.jsonl", "--target", url, "--tokens", "length", "--tools", "none", "--quiet"}
+		if code := run(args, nil, &stdout, &told); code != succeeded {
+			t.Error(code, stdout.String(), told.String())
+		}
+	}
+	t.Run("reprise", func(t *testing.T) { replay(t, startServe(t)) })
+	t.Run("llm-d", func(t *testing.T) {
+		url := os.Getenv("REPRISE_LLM_D_SIM")
+		if url == "" {
+			t.Skip("set REPRISE_LLM_D_SIM to the URL of an llm-d-inference-sim")
+		}
+		replay(t, url)
+	})
 }
