@@ -19,13 +19,7 @@ type entry struct {
 	model *Model
 }
 
-var catalogue = func() []entry {
-	list, err := readCSV("models.csv", builtIn)
-	if err != nil {
-		panic(err)
-	}
-	return list
-}()
+var catalogue = table.Embedded("models.csv", builtIn, readCSV)
 
 // All lists the models of the catalogue in its order. They are shared: do not modify
 // them.

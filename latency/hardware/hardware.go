@@ -34,13 +34,7 @@ type GPU struct {
 //go:embed gpus.csv
 var builtIn []byte
 
-var catalogue = func() []GPU {
-	gpus, err := ReadCSV("gpus.csv", builtIn)
-	if err != nil {
-		panic(err)
-	}
-	return gpus
-}()
+var catalogue = table.Embedded("gpus.csv", builtIn, ReadCSV)
 
 // All lists the catalogue in its order.
 func All() []GPU { return slices.Clone(catalogue) }

@@ -30,13 +30,7 @@ type Engine struct {
 //go:embed engines.csv
 var engineRows []byte
 
-var engines = func() []Engine {
-	list, err := readEngines("engines.csv", engineRows)
-	if err != nil {
-		panic(err)
-	}
-	return list
-}()
+var engines = table.Embedded("engines.csv", engineRows, readEngines)
 
 // Engines lists the presets.
 func Engines() []Engine { return slices.Clone(engines) }

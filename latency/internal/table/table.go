@@ -68,6 +68,15 @@ func Read(file string, r io.Reader) (*Table, error) {
 	}
 }
 
+// Embedded reads a file that is part of the program, which cannot be wrong.
+func Embedded[T any](file string, text []byte, read func(file string, text []byte) ([]T, error)) []T {
+	list, err := read(file, text)
+	if err != nil {
+		panic(err)
+	}
+	return list
+}
+
 // Header lists the columns in order.
 func (t *Table) Header() []string { return t.header }
 
