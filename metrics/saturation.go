@@ -90,7 +90,7 @@ func (b *backlog) sample() (queue, arrived [saturationSamples + 1]int64) {
 	var in, out int64
 	next := 0
 	for k := range queue {
-		at := b.first + (b.last-b.first)*float64(k)/saturationSamples
+		at := b.first + float64((b.last-b.first)*float64(k)/saturationSamples)
 		for end := b.bin(at); next <= end; next++ {
 			in += at64(b.arrived, next)
 			out += at64(b.left, next)
@@ -114,7 +114,7 @@ func mean(lengths []int64) float64 {
 	for _, n := range lengths {
 		sum += n
 	}
-	return float64(sum) / float64(len(lengths))
+	return float64(float64(sum) / float64(len(lengths)))
 }
 
 // unsaid is the answer where there is none.
